@@ -1,0 +1,3 @@
+"""Corral: a team runtime for coding agents."""
+
+__version__ = "0.1.0"
