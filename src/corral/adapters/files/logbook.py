@@ -1,0 +1,188 @@
+"""The output of one agent on disk: bounded, with the time of every piece, readable from any point.
+
+A log is lines of JSON, `[time, text]`, after a first line that says how many bytes were rotated away before it. A
+*cursor* is a position in all that was ever written; it stays true over rotation and over a restart of the keeper.
+"""
+
+from __future__ import annotations
+
+import codecs
+import mmap
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from corral.ports.keeper import LogEntry, LogPage
+
+ROTATE_BYTES = 8 * 1024 * 1024
+#: A page ends with the entry that brings it over this size.
+_PAGE_BYTES = 1024 * 1024
+
+_encoder = msgspec.json.Encoder()
+_entry_decoder = msgspec.json.Decoder(tuple[float, str])
+_head_decoder = msgspec.json.Decoder(dict[str, int])
+
+
+class LogBook:
+    """Appends to and reads one log. Writing errors are the caller's to handle; reading never creates a file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+        self._pending: list[bytes] = []
+        self._descriptor: int | None = None
+        self._base = 0
+        self._size = 0
+
+    def add(self, time: float, data: bytes) -> None:
+        """Take a piece of output; it reaches the disk with the next `flush`."""
+        text = self._utf8.decode(data)
+        if text:
+            self._pending.append(_encoder.encode((round(time, 3), text)) + b"\n")
+
+    @property
+    def dirty(self) -> bool:
+        """True if there is something to flush."""
+        return bool(self._pending)
+
+    def flush(self) -> None:
+        """Write what was added. Raises OSError and drops it if the disk does not take it."""
+        block = b"".join(self._pending)
+        self._pending.clear()
+        if not block:
+            return
+        if self._descriptor is None:
+            self._open()
+        assert self._descriptor is not None
+        try:
+            self._size += _write_all(self._descriptor, block)
+        except OSError:
+            self.close()  # how much of it was written is found out when the file is opened again
+            raise
+        if self._size >= ROTATE_BYTES:
+            self._rotate()
+
+    def close(self) -> None:
+        """Let go of the file; it can be opened again by the next flush."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def read(self, *, after: int | None, lines: int | None, since: float | None) -> LogPage:
+        """A page of output: from a cursor on, or, with `after` None, the end of it.
+
+        `lines` asks for at least that many lines of text if there are that many; `since` leaves out what is older.
+        """
+        segments = [segment for segment in (_Segment(self._path + ".1"), _Segment(self._path)) if segment.exists]
+        if not segments:
+            return LogPage(entries=[], next=after or 0)
+        start = segments[0].base
+        if after is None:
+            after = self._tail_cursor(segments, lines) if lines is not None and since is None else start
+        cut = after < start
+        entries: list[LogEntry] = []
+        cursor = max(after, start)
+        taken = 0
+        for segment in segments:
+            for position, raw in segment.lines_from(cursor):
+                entry = _decode(raw)
+                cursor = position + len(raw)
+                if entry is not None and (since is None or entry.time >= since):
+                    entries.append(entry)
+                    taken += len(raw)
+                    if taken >= _PAGE_BYTES:
+                        return LogPage(entries=entries, next=cursor, cut=cut)
+        return LogPage(entries=entries, next=cursor, cut=cut)
+
+    @staticmethod
+    def _tail_cursor(segments: list[_Segment], lines: int) -> int:
+        """The cursor from which on the text has at least `lines` line ends."""
+        wanted = lines + 1
+        for segment in reversed(segments):
+            for position, raw in segment.lines_backwards():
+                wanted -= raw.count(b"\\n")
+                if wanted <= 0:
+                    return position
+        return segments[0].base
+
+    def _open(self) -> None:
+        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+        self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        segment = _Segment(self._path)
+        if segment.exists:
+            self._base, self._size = segment.base, segment.end - segment.base
+        else:
+            previous = _Segment(self._path + ".1")
+            self._base, self._size = (previous.end if previous.exists else 0), 0
+            os.ftruncate(self._descriptor, 0)
+            _write_all(self._descriptor, _encoder.encode({"base": self._base}) + b"\n")
+
+    def _rotate(self) -> None:
+        self.close()
+        os.replace(self._path, self._path + ".1")
+        self._open()
+
+
+class _Segment:
+    """One file of a log: its first line tells where in the whole it begins."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.exists = False
+        self.base = 0
+        self.end = 0
+        try:
+            with open(path, "rb") as file:
+                head = file.readline()
+                size = os.fstat(file.fileno()).st_size
+        except FileNotFoundError:
+            return
+        if not head.endswith(b"\n"):
+            return  # made but never written: a full disk
+        try:
+            self.base = _head_decoder.decode(head).get("base", 0)
+        except msgspec.DecodeError:
+            return
+        self._head = len(head)
+        self.end = self.base + size - self._head
+        self.exists = True
+
+    def lines_from(self, cursor: int) -> Iterator[tuple[int, bytes]]:
+        """Complete lines from the cursor on, each with its own position."""
+        position = max(cursor, self.base)
+        if position >= self.end:
+            return
+        with open(self._path, "rb") as file:
+            file.seek(self._head + position - self.base)
+            for raw in file:
+                if not raw.endswith(b"\n"):
+                    return  # the rest of it is not written yet
+                yield position, raw
+                position += len(raw)
+
+    def lines_backwards(self) -> Iterator[tuple[int, bytes]]:
+        """Lines from the end to the beginning, each with its own position."""
+        if self.end == self.base:
+            return
+        with open(self._path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            end = self._head + self.end - self.base
+            while end > self._head:
+                start = max(content.rfind(b"\n", self._head, end - 1) + 1, self._head)
+                yield self.base + start - self._head, content[start:end]
+                end = start
+
+
+def _decode(raw: bytes) -> LogEntry | None:
+    try:
+        time, text = _entry_decoder.decode(raw)
+    except msgspec.DecodeError:
+        return None  # a line torn by a full disk or a power cut; the ones around it are whole
+    return LogEntry(time=time, text=text)
+
+
+def _write_all(descriptor: int, data: bytes) -> int:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    return len(data)

@@ -1,0 +1,114 @@
+"""Ending a set of processes with everything they started, to a fixpoint.
+
+Ask (HUP, TERM), wait for the grace period, then kill, and look again until a look finds nothing new. The set only
+grows: whatever once descended from one of ours stays ours, even after its parent died and it was handed to init.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from corral.adapters.procfs import processes as proc
+from corral.adapters.procfs.processes import Process
+
+#: Rounds of SIGKILL before we say that something cannot be ended. A fork bomb loses long before; a process in D
+#: state never will, and is reported instead.
+_KILL_ROUNDS = 40
+_KILL_WAIT = 0.25
+
+
+@dataclass(slots=True)
+class Ending:
+    """What came of it."""
+
+    #: Processes that had to be killed because the grace period was over.
+    killed: int = 0
+    #: Processes that are still there.
+    left: list[Process] = field(default_factory=list)
+
+
+class _Family:
+    """The processes found so far that still run, growing with each look."""
+
+    def __init__(self, find_roots: Callable[[list[Process]], list[Process]]) -> None:
+        self._find_roots = find_roots
+        self._known: dict[tuple[int, int], Process] = {}
+
+    def look(self) -> list[Process]:
+        everyone = proc.every_process()
+        running = {process.key: process for process in everyone}
+        roots = [running[key] for key in self._known if key in running]
+        roots.extend(self._find_roots(everyone))
+        alive = proc.with_descendants(everyone, roots)
+        self._known = {process.key: process for process in alive}
+        return alive
+
+
+async def end(find_roots: Callable[[list[Process]], list[Process]], grace: float) -> Ending:
+    """End what `find_roots` picks out of all processes, and all that descends from it."""
+    family = _Family(find_roots)
+    outcome = Ending()
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + grace
+    asked: set[tuple[int, int]] = set()
+    while alive := family.look():
+        for process in alive:
+            if process.key not in asked:
+                asked.add(process.key)
+                for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
+                    proc.send_signal(process, number)
+        remaining = deadline - loop.time()
+        if remaining <= 0:
+            break
+        await wait_gone(alive, remaining)
+    killed: set[tuple[int, int]] = set()
+    for _ in range(_KILL_ROUNDS):
+        alive = family.look()
+        if not alive:
+            break
+        for process in alive:
+            if proc.send_signal(process, signal.SIGKILL):
+                killed.add(process.key)
+        await wait_gone(alive, _KILL_WAIT)
+    outcome.killed = len(killed)
+    outcome.left = family.look()
+    return outcome
+
+
+async def wait_gone(processes: list[Process], seconds: float) -> bool:
+    """Wait until all of them ended; False if some had not after `seconds`. Costs nothing while waiting."""
+    loop = asyncio.get_running_loop()
+    all_gone = asyncio.Event()
+    watched: set[int] = set()
+
+    def ended(descriptor: int) -> None:
+        loop.remove_reader(descriptor)
+        watched.discard(descriptor)
+        os.close(descriptor)
+        if not watched:
+            all_gone.set()
+
+    for process in processes:
+        try:
+            descriptor = os.pidfd_open(process.pid)
+        except ProcessLookupError:
+            continue
+        if not proc.is_alive(process):
+            os.close(descriptor)
+            continue
+        watched.add(descriptor)
+        loop.add_reader(descriptor, ended, descriptor)
+    try:
+        if watched:
+            await asyncio.wait_for(all_gone.wait(), seconds)
+    except TimeoutError:
+        return False
+    finally:
+        for descriptor in watched:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
+    return True

@@ -1,0 +1,160 @@
+"""Processes as `/proc` shows them, proved to be the ones we mean.
+
+A pid alone proves nothing: it is used again. A process here is a pid *and* its start time, found by the marker in its
+environment or by descending from one that was. Signals go through a pidfd that was opened first and checked after, so
+that a pid which changed hands in between is never hit.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_SKIP_STATES = frozenset("ZX")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process at the time of a scan."""
+
+    pid: int
+    #: Clock ticks after boot: with the pid it names one process for as long as the host is up.
+    start: int
+    parent: int
+    session: int
+    state: str
+    name: str
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return (self.pid, self.start)
+
+
+def boot_id() -> str:
+    """The kernel's name for this boot."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+
+
+def read(pid: int) -> Process | None:
+    """The process with this pid, or None if there is none (a zombie still counts as one)."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            raw = file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The name is in parentheses and may hold any byte, parentheses and blanks included.
+    opening, closing = raw.index(b"("), raw.rindex(b")")
+    fields = raw[closing + 2 :].split()
+    return Process(
+        pid=pid,
+        state=fields[0].decode("ascii"),
+        parent=int(fields[1]),
+        session=int(fields[3]),
+        start=int(fields[19]),
+        name=raw[opening + 1 : closing].decode("utf-8", "replace"),
+    )
+
+
+def is_alive(process: Process) -> bool:
+    """True while this very process runs; false once it is gone, a zombie, or another one under its pid."""
+    now = read(process.pid)
+    return now is not None and now.start == process.start and now.state not in _SKIP_STATES
+
+
+def environment(pid: int) -> bytes:
+    """The environment the process was started with, NUL-separated; empty if it is gone or not ours to read."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return b""
+
+
+def command_line(pid: int) -> str:
+    """The command line for a person to read, shortened; the name in brackets where there is none."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read(4096).rstrip(b"\0").split(b"\0")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        words = []
+    text = b" ".join(words).decode("utf-8", "replace").strip()
+    if text:
+        return text if len(text) <= 160 else text[:159] + "…"
+    process = read(pid)
+    return f"[{process.name}]" if process else "[gone]"
+
+
+def every_process() -> list[Process]:
+    """All processes of this pid namespace that run, zombies left out."""
+    found = []
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            process = read(int(entry.name))
+            if process is not None and process.state not in _SKIP_STATES:
+                found.append(process)
+    return found
+
+
+def marked(processes: Iterable[Process], markers: Iterable[bytes]) -> list[Process]:
+    """Those whose environment holds every marker (each a whole `NAME=value`)."""
+    wanted = list(markers)
+    found = []
+    for process in processes:
+        variables = environment(process.pid)
+        if variables and all(_holds(variables, marker) for marker in wanted):
+            found.append(process)
+    return found
+
+
+def marker_value(variables: bytes, name: bytes) -> str | None:
+    """The value of a variable in a NUL-separated environment."""
+    for variable in variables.split(b"\0"):
+        if variable.startswith(name + b"="):
+            return variable[len(name) + 1 :].decode("utf-8", "replace")
+    return None
+
+
+def with_descendants(processes: Iterable[Process], roots: Iterable[Process]) -> list[Process]:
+    """The roots and everything below them in the tree of parents, each once."""
+    everyone = list(processes)
+    children: dict[int, list[Process]] = {}
+    for process in everyone:
+        children.setdefault(process.parent, []).append(process)
+    found: dict[tuple[int, int], Process] = {}
+    queue = list(roots)
+    while queue:
+        process = queue.pop()
+        if process.key not in found:
+            found[process.key] = process
+            queue.extend(children.get(process.pid, ()))
+    return list(found.values())
+
+
+def send_signal(process: Process, number: signal.Signals) -> bool:
+    """Signal this very process. False if it is gone, or if we may not."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (ProcessLookupError, OSError):
+        return False
+    try:
+        if not is_alive(process):
+            return False
+        signal.pidfd_send_signal(descriptor, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _holds(variables: bytes, marker: bytes) -> bool:
+    at = variables.find(marker)
+    while at >= 0:
+        end = at + len(marker)
+        if (at == 0 or variables[at - 1] == 0) and (end == len(variables) or variables[end] == 0):
+            return True
+        at = variables.find(marker, at + 1)
+    return False

@@ -1,0 +1,49 @@
+"""Is that our tmux server, and is it there? Answered without asking tmux, so that a hung one cannot lie to us."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+
+from corral.adapters.procfs import processes as proc
+from corral.adapters.procfs.processes import Process
+from corral.ports.keeper import Presence
+
+_PEER = struct.Struct("3i")
+
+
+def server_behind(socket_path: str) -> tuple[Presence, Process | None]:
+    """Who listens at the socket: the process if it can be told, and whether one is there at all."""
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(socket_path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return "absent", None
+        except BlockingIOError:
+            return "unknown", None  # the backlog is full: somebody listens and does not accept
+        except OSError:
+            return "unknown", None
+        pid, _, _ = _PEER.unpack(probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+    process = proc.read(pid) if pid > 0 else None
+    return "present", process
+
+
+def hidden_servers(markers: list[bytes]) -> list[Process]:
+    """tmux servers that carry our markers, whether or not their socket can still be reached."""
+    servers = [process for process in proc.every_process() if process.name.startswith("tmux: server")]
+    return proc.marked(servers, markers)
+
+
+def clean_environment(markers: list[bytes]) -> dict[str, str]:
+    """The little that the server itself needs; agents get theirs from launch files, so no secret is in it."""
+    kept = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "XDG_RUNTIME_DIR")
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
+    environment.setdefault("PATH", os.defpath)
+    environment["TERM"] = "dumb"
+    for marker in markers:
+        name, _, value = marker.decode().partition("=")
+        environment[name] = value
+    return environment

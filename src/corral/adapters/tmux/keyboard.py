@@ -1,0 +1,36 @@
+"""Getting a text into a pane: all of it, as one paste, then Enter as a key of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+
+from corral.adapters.tmux.control import ControlClient
+
+
+async def type_into(
+    client: ControlClient, pane_id: str, text: str, *, scratch_dir: str, enter: bool, pause: float
+) -> None:
+    """Paste `text`, bracketed if the program asked for that, and press Enter after `pause` seconds.
+
+    The text goes through a private file: no length limit, no quoting, nothing in an argv. Line feeds become carriage
+    returns, as in a paste by hand. Keys sent in copy mode would be lost, so the mode is left first.
+    """
+    name = f"corral-{secrets.token_hex(6)}"
+    path = os.path.join(scratch_dir, name)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(text.encode())
+    try:
+        (in_mode,) = await client.ask(["display-message", "-p", "-t", pane_id, "#{pane_in_mode}"])
+        if in_mode and in_mode[0] not in ("", "0"):
+            await client.ask(["send-keys", "-t", pane_id, "-X", "cancel"])
+        await client.ask(["load-buffer", "-b", name, path])
+        await client.ask(["paste-buffer", "-p", "-d", "-b", name, "-t", pane_id])
+    finally:
+        os.unlink(path)
+    if enter:
+        # Programs that see keys arrive in a burst take an Enter within it for part of the paste.
+        await asyncio.sleep(pause)
+        await client.ask(["send-keys", "-t", pane_id, "Enter"])

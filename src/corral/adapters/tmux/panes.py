@@ -1,0 +1,69 @@
+"""A pane as tmux's formats describe it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from corral.ports.keeper import ExitStatus
+from corral.ports.runtime import Session
+
+#: One line a pane. The launch file's path is the one thing about a pane that nobody can rename.
+FORMAT = "\t".join(
+    [
+        "#{pane_id}", "#{window_id}", "#{session_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}",
+        "#{pane_dead_signal}", "#{pane_start_command}",
+    ]
+)  # fmt: skip
+
+_LAUNCH_FILE = re.compile(r"/([a-z0-9-]+)\.([0-9a-f]{12})\b")
+
+
+@dataclass(slots=True)
+class Pane:
+    """A pane of ours, with the ids that stay the same whatever is renamed or moved."""
+
+    pane_id: str
+    window_id: str
+    session_id: str
+    session: Session
+
+
+def parse_pane(line: str) -> Pane | None:
+    """Read a line of FORMAT; None for a pane that no launch file started (the hub's own, a person's)."""
+    fields = line.split("\t", 7)
+    if len(fields) != 8:
+        return None
+    match = _LAUNCH_FILE.search(fields[7])
+    if match is None:
+        return None
+    return Pane(
+        pane_id=fields[0],
+        window_id=fields[1],
+        session_id=fields[2],
+        session=Session(
+            agent=match[1],
+            run=match[2],
+            pid=int(fields[3]),
+            dead=fields[4] == "1",
+            exit=_exit_status(fields[5], fields[6]),
+        ),
+    )
+
+
+def _exit_status(status: str, number: str) -> ExitStatus | None:
+    if number:
+        return ExitStatus(signal=_signal_number(number))
+    return ExitStatus(code=int(status)) if status else None
+
+
+def _signal_number(text: str) -> int | None:
+    """tmux gives the number (3.3) or, from some builds, the name without SIG."""
+    if text.isdigit():
+        return int(text)
+    import signal
+
+    try:
+        return int(signal.Signals[f"SIG{text.upper()}"])
+    except KeyError:
+        return None

@@ -1,0 +1,30 @@
+"""Quoting for tmux's own command language, as it is read from a control client."""
+
+from __future__ import annotations
+
+import re
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./:=@%+,-]+")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "$": "\\$", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def quote(argument: str) -> str:
+    """One argument, so that tmux reads exactly `argument`.
+
+    A leading `%` would open a condition, a trailing `;` would end the command and `#{…}`, `~` and `$` would expand:
+    anything but plain letters is put into double quotes with what is special there escaped.
+    """
+    if _PLAIN.fullmatch(argument) and not argument.startswith("%if"):
+        return argument
+    return '"' + "".join(_escape(letter) for letter in argument) + '"'
+
+
+def command(*arguments: str) -> str:
+    """A command line out of arguments."""
+    return " ".join(quote(argument) for argument in arguments)
+
+
+def _escape(letter: str) -> str:
+    if letter in _ESCAPES:
+        return _ESCAPES[letter]
+    return f"\\{ord(letter):03o}" if ord(letter) < 32 or ord(letter) == 127 else letter

@@ -1,0 +1,347 @@
+"""The sessions of one team on a private tmux server.
+
+Every agent has a session of its own. A hidden session, the *hub*, links all their windows, and one control client is
+attached to it: so a single connection carries the output of every agent, answers every question without a fork, and
+tells when the server goes away. See docs/adr/0004-one-control-client.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Sequence
+from importlib.resources import files
+
+from corral.adapters.procfs import processes as proc
+from corral.adapters.procfs.ending import wait_gone
+from corral.adapters.tmux import identity
+from corral.adapters.tmux.control import PAUSE_AFTER, ControlClient, TmuxRefusedError
+from corral.adapters.tmux.panes import FORMAT, Pane, parse_pane
+from corral.adapters.tmux.keyboard import type_into
+from corral.background import Background
+from corral.domain.errors import CorralError, NotFoundError, UnavailableError
+from corral.ports.keeper import ExitStatus
+from corral.ports.runtime import RuntimeListener, Session, SessionOrder, View
+
+#: Agent names hold no underscore, so no agent can take this name.
+HUB = "_hub"
+COLUMNS, ROWS = 200, 50
+#: How long after its process ended a pane may take to show its exit status: tmux has to reap it first.
+_STATUS_SECONDS = 2.0
+#: With the status known, how much longer to wait for the last output while something else holds the terminal open.
+_LAST_OUTPUT_SECONDS = 0.5
+_SERVER_EXIT_SECONDS = 3.0
+#: Starting many sessions takes the server a while; more agents get more time.
+_START_SECONDS, _START_SECONDS_EACH = 10.0, 0.1
+
+
+class TmuxRuntime:
+    """The tmux server of one team. All methods run in one event loop."""
+
+    def __init__(
+        self, *, socket_path: str, scratch_dir: str, markers: list[bytes], listener: RuntimeListener, tmux: str = "tmux"
+    ) -> None:
+        self._socket_path = socket_path
+        self._scratch_dir = scratch_dir
+        self._markers = markers
+        self._listener = listener
+        self._tmux = tmux
+        self._client: ControlClient | None = None
+        self._server: proc.Process | None = None
+        self._panes: dict[str, Pane] = {}  # by run
+        self._runs: dict[str, str] = {}  # pane id -> run
+        self._early: dict[str, list[bytes]] = {}  # output of panes that are just being started
+        self._watches: dict[str, int] = {}  # run -> pidfd
+        self._typing: dict[str, asyncio.Lock] = {}
+        self._opening = asyncio.Lock()
+        self._background = Background()
+
+    # Looking
+
+    async def view(self) -> View:
+        """See `Runtime.view`."""
+        try:
+            client = await self._connect(create=False)
+            if client is None:
+                return await self._view_of_absent_server()
+            await self._refresh(client)
+        except UnavailableError as error:
+            return View(presence="unknown", why=error.message)
+        except TmuxRefusedError as error:
+            return View(presence="unknown", why=f"tmux refused: {error.message}")
+        return View(
+            presence="present",
+            server_pid=self._server.pid if self._server else None,
+            sessions=tuple(pane.session for pane in self._panes.values()),
+        )
+
+    async def _view_of_absent_server(self) -> View:
+        hidden = identity.hidden_servers(self._markers)
+        if hidden:
+            pids = ", ".join(str(process.pid) for process in hidden)
+            return View(
+                presence="unknown",
+                server_pid=hidden[0].pid,
+                why=f"a tmux server of this team is alive (pid {pids}) but cannot be reached at {self._socket_path}",
+            )
+        return View(presence="absent")
+
+    async def _refresh(self, client: ControlClient) -> None:
+        """Learn which panes there are, also those an earlier keeper started."""
+        (lines,) = await client.ask(["list-panes", "-a", "-F", FORMAT])
+        seen: dict[str, Pane] = {}
+        for line in lines:
+            pane = parse_pane(line)
+            if pane is not None:
+                seen.setdefault(pane.session.run, pane)
+        for run, pane in seen.items():
+            known = self._panes.get(run)
+            if known is None:
+                self._adopt(pane)
+            elif pane.session.exit is not None or pane.session.dead:
+                known.session.exit = pane.session.exit or known.session.exit
+                known.session.dead = True
+        for run in [run for run in self._panes if run not in seen]:
+            self._forget(run)
+
+    # Starting
+
+    async def start(self, orders: Sequence[SessionOrder]) -> list[Session | str]:
+        """See `Runtime.start`."""
+        client = await self._connect(create=True)
+        assert client is not None
+        new = [order for order in orders if order.run not in self._panes]
+        groups = [
+            [
+                [
+                    "new-session", "-d", "-s", order.agent, "-n", "agent", "-x", str(COLUMNS), "-y", str(ROWS),
+                    "-P", "-F", FORMAT, "/bin/sh", order.launch_file,
+                ],
+                # Linked in the same sequence, before tmux can read the pane: not a byte is missed.
+                ["link-window", "-d", "-s", f"={order.agent}:", "-t", f"={HUB}:"],
+            ]
+            for order in new
+        ]  # fmt: skip
+        seconds = _START_SECONDS + _START_SECONDS_EACH * len(new)
+        outcomes = dict(zip((order.run for order in new), await client.try_many(groups, seconds), strict=True))
+        results: list[Session | str] = []
+        for order in orders:
+            outcome = outcomes.get(order.run)
+            if isinstance(outcome, TmuxRefusedError):
+                results.append(f"tmux: {outcome.message}")
+                continue
+            if outcome is not None:
+                pane = parse_pane(outcome[0][0])
+                if pane is None:
+                    results.append(f"tmux gave an answer that cannot be read: {outcome[0]}")
+                    continue
+                self._adopt(pane)
+            results.append(self._panes[order.run].session)
+        self._early.clear()
+        return results
+
+    # Words in, screen out
+
+    async def send(self, run: str, text: str, *, enter: bool, pause: float) -> None:
+        """See `Runtime.send`. One message at a time for each session."""
+        client, pane = await self._find(run)
+        if pane.session.dead:
+            raise CorralError(f"{pane.session.agent} has ended; nobody reads its terminal", "corral restart it first")
+        async with self._typing.setdefault(run, asyncio.Lock()):
+            await type_into(client, pane.pane_id, text, scratch_dir=self._scratch_dir, enter=enter, pause=pause)
+
+    async def screen(self, run: str, history: int = 0) -> list[str]:
+        """See `Runtime.screen`."""
+        client, pane = await self._find(run)
+        (lines,) = await client.ask(["capture-pane", "-p", "-J", "-t", pane.pane_id, "-S", str(-history)])
+        while lines and not lines[-1].strip():
+            lines.pop()
+        return lines
+
+    def attach_command(self, run: str, *, read_only: bool) -> list[str]:
+        """See `Runtime.attach_command`."""
+        pane = self._panes.get(run)
+        if pane is None:
+            raise NotFoundError("the agent has no terminal", "corral restart starts it again")
+        flags = ["-r"] if read_only else []
+        return [self._tmux, "-u", "-N", "-S", self._socket_path, "attach-session", *flags, "-t", pane.session_id]
+
+    # Ending
+
+    async def remove(self, runs: Sequence[str]) -> None:
+        """See `Runtime.remove`. A window goes from its own session and from the hub at once."""
+        panes = [self._panes[run] for run in runs if run in self._panes]
+        for pane in panes:
+            self._forget(pane.session.run)
+        if panes and self._client is not None and not self._client.closed:
+            # Refused means that it is gone already, which is what was wanted.
+            await self._client.try_many([[["kill-window", "-t", pane.window_id]] for pane in panes])
+
+    async def end_server(self) -> None:
+        """See `Runtime.end_server`. tmux is asked; a server that does not go is ended by its proved pid."""
+        try:
+            client = await self._connect(create=False)
+        except CorralError:
+            client = None
+        servers = identity.hidden_servers(self._markers)
+        if client is not None:
+            try:
+                await client.ask(["kill-server"], seconds=_SERVER_EXIT_SECONDS)
+            except CorralError:
+                client.close()  # closed under the answer, as it should, or silent: the pid tells
+        for run in list(self._panes):
+            self._forget(run)
+        for number in (None, signal.SIGTERM, signal.SIGKILL):
+            if number is not None:
+                for server in servers:
+                    proc.send_signal(server, number)
+                    proc.send_signal(server, signal.SIGCONT)
+            if await wait_gone(servers, _SERVER_EXIT_SECONDS if client or number else 0.01):
+                break
+        self._server = None
+
+    def close(self) -> None:
+        """See `Runtime.close`."""
+        self._background.cancel()
+        for run in list(self._panes):
+            self._forget(run)
+        if self._client is not None:
+            self._client.close()
+
+    # The connection
+
+    async def _connect(self, *, create: bool) -> ControlClient | None:
+        """The connection, opened if need be. None if there is no server and none may be started."""
+        async with self._opening:
+            if self._client is not None and not self._client.closed:
+                return self._client
+            presence, server = identity.server_behind(self._socket_path)
+            if presence == "unknown":
+                raise UnavailableError(
+                    f"the tmux server at {self._socket_path} does not take connections",
+                    "it may be stopped or overloaded: try again",
+                )
+            if presence == "absent":
+                if not create:
+                    return None
+                self._refuse_beside_hidden_server()
+            self._client = await self._open(new=presence == "absent")
+            _, self._server = identity.server_behind(self._socket_path)
+        await self._refresh(self._client)
+        return self._client
+
+    def _refuse_beside_hidden_server(self) -> None:
+        hidden = identity.hidden_servers(self._markers)
+        if hidden:
+            raise UnavailableError(
+                f"a tmux server of this team is alive (pid {hidden[0].pid}) but its socket {self._socket_path} is gone; "
+                "a second one beside it would hide it for good",
+                f"kill -USR1 {hidden[0].pid} makes it create its socket again",
+            )
+
+    async def _open(self, *, new: bool) -> ControlClient:
+        conf = str(files("corral.adapters.tmux") / "server.conf")
+        base = [self._tmux, "-u", "-S", self._socket_path, "-f", conf, "-C"]
+        if new:
+            argv = [*base, "new-session", "-s", HUB, "-x", str(COLUMNS), "-y", str(ROWS), "exec cat"]
+        else:
+            argv = [*base, "-N", "attach-session", "-t", f"={HUB}"]
+        client = await ControlClient.open(
+            argv, identity.clean_environment(self._markers), self._output, self._paused, self._closed
+        )
+        await client.ask(["refresh-client", "-f", f"pause-after={PAUSE_AFTER}"])
+        return client
+
+    async def _find(self, run: str) -> tuple[ControlClient, Pane]:
+        client = await self._connect(create=False)
+        pane = self._panes.get(run)
+        if client is None or pane is None:
+            raise NotFoundError("the agent has no terminal", "corral restart starts it again")
+        return client, pane
+
+    # What tmux tells by itself
+
+    def _output(self, pane_id: str, data: bytes) -> None:
+        run = self._runs.get(pane_id)
+        if run is None:
+            self._early.setdefault(pane_id, []).append(data)
+        else:
+            self._listener.output(run, data)
+
+    def _paused(self, pane_id: str) -> None:
+        run = self._runs.get(pane_id)
+        if run is not None:
+            self._listener.output_lost(run)
+        if self._client is not None:
+            self._background.spawn(self._resume(self._client, pane_id))
+
+    async def _resume(self, client: ControlClient, pane_id: str) -> None:
+        await client.try_many([[["refresh-client", "-A", f"{pane_id}:continue"]]])
+
+    def _closed(self, why: str) -> None:
+        self._listener.server_gone(why)
+
+    # The table of panes
+
+    def _adopt(self, pane: Pane) -> None:
+        run = pane.session.run
+        self._panes[run] = pane
+        self._runs[pane.pane_id] = run
+        for data in self._early.pop(pane.pane_id, ()):
+            self._listener.output(run, data)
+        if pane.session.dead:
+            return
+        try:
+            descriptor = os.pidfd_open(pane.session.pid)
+        except ProcessLookupError:
+            self._background.spawn(self._settle(run))
+            return
+        self._watches[run] = descriptor
+        asyncio.get_running_loop().add_reader(descriptor, self._process_ended, run)
+
+    def _forget(self, run: str) -> None:
+        pane = self._panes.pop(run)
+        self._runs.pop(pane.pane_id, None)
+        self._typing.pop(run, None)
+        self._unwatch(run)
+
+    def _unwatch(self, run: str) -> None:
+        descriptor = self._watches.pop(run, None)
+        if descriptor is not None:
+            asyncio.get_running_loop().remove_reader(descriptor)
+            os.close(descriptor)
+
+    def _process_ended(self, run: str) -> None:
+        self._unwatch(run)
+        self._background.spawn(self._settle(run))
+
+    async def _settle(self, run: str) -> None:
+        """The process is gone; wait for tmux to have read its last output and to know its status."""
+        pane = self._panes.get(run)
+        if pane is None:
+            return
+        loop = asyncio.get_running_loop()
+        ended_at = loop.time()
+        delay = 0.002
+        while self._client is not None and not self._client.closed:
+            try:
+                (lines,) = await self._client.ask(["display-message", "-p", "-t", pane.pane_id, FORMAT])
+            except CorralError:
+                break
+            now = parse_pane(lines[0]) if lines else None
+            if now is not None:
+                pane.session.exit = now.session.exit
+                if now.session.dead:
+                    break
+                if now.session.exit is not None and loop.time() - ended_at > _LAST_OUTPUT_SECONDS:
+                    break
+            if loop.time() - ended_at > _STATUS_SECONDS:
+                break
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, 0.1)
+        if self._panes.get(run) is not pane:
+            return
+        pane.session.dead = True
+        pane.session.exit = pane.session.exit or ExitStatus()
+        self._listener.exited(pane.session)

@@ -1,0 +1,91 @@
+"""Finding this user's keeper on this host, or starting one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+from corral.adapters.unix_keeper.client import KeeperClient
+from corral.domain.errors import UnavailableError
+from corral.places import Places
+from corral.ports.keeper import PROTOCOL, Report
+
+_READY_SECONDS = 20.0
+
+
+class LocalKeeper:
+    """Connects to the keeper of an instance; starts it if nobody listens. It outlives whoever started it."""
+
+    def __init__(self, places: Places, instance: str) -> None:
+        self._places = places
+        self._instance = instance
+
+    async def connect(self, on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> KeeperClient:
+        """A connection to a keeper that speaks our protocol."""
+        try:
+            client = await KeeperClient.connect(self._places.keeper_socket, on_report, on_lost)
+        except (FileNotFoundError, ConnectionRefusedError):
+            await self._start()
+            client = await KeeperClient.connect(self._places.keeper_socket, on_report, on_lost)
+        hello = await client.hello()
+        if hello.protocol != PROTOCOL or hello.instance != self._instance:
+            client.close()
+            raise UnavailableError(
+                f"the keeper (pid {hello.pid}) is of another version or instance",
+                "take the teams down with the version that started them",
+            )
+        return client
+
+    async def _start(self) -> None:
+        ready, theirs = os.pipe()
+        try:
+            log = os.open(self._places.keeper_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                keeper = subprocess.Popen(
+                    [sys.executable, "-m", "corral", "keeper", "run", "--ready-fd", str(theirs)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[theirs],
+                    start_new_session=True,
+                    cwd="/",
+                    env={**os.environ, "CORRAL_INSTANCE": self._instance},
+                )
+            finally:
+                os.close(log)
+                os.close(theirs)
+            _reap_when_it_ends(keeper)
+            if not await _byte_within(ready, _READY_SECONDS):
+                raise UnavailableError("the keeper could not be started", f"{self._places.keeper_log} says why")
+        finally:
+            os.close(ready)
+
+
+async def _byte_within(descriptor: int, seconds: float) -> bool:
+    loop = asyncio.get_running_loop()
+    readable = asyncio.Event()
+    loop.add_reader(descriptor, readable.set)
+    try:
+        await asyncio.wait_for(readable.wait(), seconds)
+    except TimeoutError:
+        return False
+    finally:
+        loop.remove_reader(descriptor)
+    return os.read(descriptor, 1) == b"1"
+
+
+def _reap_when_it_ends(process: subprocess.Popen[bytes]) -> None:
+    loop = asyncio.get_running_loop()
+    descriptor = os.pidfd_open(process.pid)
+
+    def ended() -> None:
+        loop.remove_reader(descriptor)
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+        process.wait()
+
+    loop.add_reader(descriptor, ended)

@@ -1,0 +1,148 @@
+"""What the daemon gives: JSON, JSON lines, and for `ps` a table that is read without a JSON parser."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from starlette.responses import Response, StreamingResponse
+
+from corral.background import Background
+from corral.domain.errors import CorralError
+from corral.domain.records import Agent, Event
+from corral.service.progress import Progress, Tell
+from corral.supervise.registry import Registry
+
+_encode = msgspec.json.Encoder().encode
+
+#: Status of an answer for each code of the error tree; anything else is a failure of ours.
+_STATUS = {2: 400, 3: 404, 4: 409, 5: 500, 6: 503}
+
+
+def json(value: object, status: int = 200) -> Response:
+    """One JSON document."""
+    return Response(_encode(value), status, media_type="application/json")
+
+
+def failure(error: CorralError) -> Response:
+    """The error object of the contract."""
+    return json({"error": error.as_json()}, _STATUS.get(error.exit_code, 500))
+
+
+def lines(values: AsyncIterator[Any]) -> Response:
+    """JSON lines, each sent as it comes; an error in between is the last line."""
+
+    async def stream() -> AsyncIterator[bytes]:
+        try:
+            async for value in values:
+                yield _encode(value) + b"\n"
+        except CorralError as error:
+            yield _encode({"error": error.as_json()}) + b"\n"
+
+    return StreamingResponse(stream(), media_type="application/x-ndjson")
+
+
+def work(background: Background, do: Callable[[Tell], Awaitable[object]]) -> Response:
+    """Long work: its progress as JSON lines, then its result. It goes on to its end if the caller goes away."""
+    queue: asyncio.Queue[dict[str, object]] = asyncio.Queue()
+
+    async def run() -> None:
+        try:
+            result = await do(lambda progress: queue.put_nowait({"progress": _progress(progress)}))
+            queue.put_nowait({"result": result})
+        except CorralError as error:
+            queue.put_nowait({"error": error.as_json()})
+        except Exception as error:
+            queue.put_nowait({"error": CorralError(f"the daemon failed: {error!r}", "its log has more").as_json()})
+            raise
+
+    async def stream() -> AsyncIterator[bytes]:
+        while True:
+            pieces = [await queue.get()]
+            while not queue.empty():
+                pieces.append(queue.get_nowait())
+            yield b"".join(_encode(piece) + b"\n" for piece in pieces)
+            if "progress" not in pieces[-1]:
+                return
+
+    background.spawn(run(), name="work")
+    return StreamingResponse(stream(), media_type="application/x-ndjson")
+
+
+def _progress(progress: Progress) -> dict[str, object]:
+    return {
+        "agent": progress.agent,
+        "step": progress.step,
+        "detail": progress.detail,
+        "done": progress.done,
+        "of": progress.of,
+    }
+
+
+def timestamp(seconds: float) -> str:
+    """RFC 3339 in UTC, with milliseconds."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def event(entry: Event) -> dict[str, object]:
+    """An entry of the journal as `corral events --json` prints it."""
+    return {
+        "seq": entry.seq,
+        "time": timestamp(entry.time),
+        "team": entry.team,
+        "agent": entry.agent,
+        "event": entry.event,
+        "who": entry.who,
+        "outcome": entry.outcome,
+        "data": entry.data,
+    }
+
+
+def agent_object(agent: Agent, activity: str) -> dict[str, object]:
+    """An agent as `corral ps --json` prints it: a contract."""
+    return {
+        "team": agent.team,
+        "agent": agent.name,
+        "state": agent.state,
+        "activity": activity,
+        "pid": agent.pid,
+        "user": agent.user,
+        "host": agent.host,
+        "workspace": agent.workspace,
+        "containment": agent.containment,
+        "restarts": agent.restarts,
+        "since": timestamp(agent.since),
+        "command": agent.command,
+        "exit_code": agent.exit_code,
+        "reason": agent.reason,
+        "prompt": agent.prompt_state,
+    }
+
+
+def agent_table(registry: Registry, agents: Iterable[Agent]) -> Response:
+    """One line an agent, columns split by tabs: what `corral ps` reads without loading a parser."""
+    rows = (
+        "\t".join(
+            (
+                agent.team,
+                agent.name,
+                agent.state,
+                registry.activity.get(agent.key, "unknown"),
+                "" if agent.pid is None else str(agent.pid),
+                str(agent.since),
+                str(agent.restarts),
+                agent.containment,
+                _one_field(agent.workspace),
+                _one_field(agent.reason),
+            )
+        )
+        for agent in agents
+    )
+    return Response("".join(row + "\n" for row in rows), media_type="text/tab-separated-values")
+
+
+def _one_field(value: str) -> str:
+    return " ".join(value.split()) if "\t" in value or "\n" in value or "\r" in value else value

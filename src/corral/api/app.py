@@ -1,0 +1,259 @@
+"""The routes of the daemon: take a request apart, call a use case, put the answer together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from corral import __version__
+from corral.api import answers, requests
+from corral.background import Background
+from corral.domain import messages
+from corral.domain.errors import CorralError, NotFoundError, WrongUseError
+from corral.domain.records import Agent
+from corral.places import Places
+from corral.service.agents import Agents
+from corral.service.down import Down
+from corral.service.journal import Journal
+from corral.service.progress import Tell
+from corral.service.resolve import find_agent, find_agents, find_team
+from corral.service.up import Up
+from corral.supervise.registry import Registry
+from corral.supervise.supervisor import Supervisor
+
+Handler = Callable[[Request], Awaitable[Response]]
+#: A body larger than this is refused unread; the largest honest one is a message or a corral.toml of 1 MiB.
+MAX_BODY = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The use cases behind the routes."""
+
+    places: Places
+    instance: str
+    started_at: float
+    registry: Registry
+    supervisor: Supervisor
+    up: Up
+    down: Down
+    agents: Agents
+    journal: Journal
+    #: Called to end the daemon.
+    end: Callable[[], None]
+    #: Called at the start (1) and the end (-1) of each request.
+    busy: Callable[[int], None]
+
+
+def make_app(services: Services) -> Starlette:
+    """The application. Every error leaves it as the error object of the contract."""
+    api = _Api(services)
+    return Starlette(
+        routes=[
+            Route("/v1/health", api.health, methods=["GET"]),
+            Route("/v1/daemon/stop", api.stop_daemon, methods=["POST"]),
+            Route("/v1/agents", api.list_agents, methods=["GET"]),
+            Route("/v1/up", api.up, methods=["POST"]),
+            Route("/v1/down", api.down, methods=["POST"]),
+            Route("/v1/stop", api.stop, methods=["POST"]),
+            Route("/v1/restart", api.restart, methods=["POST"]),
+            Route("/v1/rm", api.remove, methods=["POST"]),
+            Route("/v1/send", api.send, methods=["POST"]),
+            Route("/v1/attach", api.attach, methods=["GET"]),
+            Route("/v1/logs", api.logs, methods=["GET"]),
+            Route("/v1/screen", api.screen, methods=["GET"]),
+            Route("/v1/events", api.events, methods=["GET"]),
+        ],
+        exception_handlers={CorralError: _on_error, HTTPException: _on_http_error, Exception: _on_crash},
+    )
+
+
+async def _on_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, CorralError)
+    return answers.failure(error)
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    kind = NotFoundError if error.status_code == 404 else WrongUseError
+    return answers.failure(kind(f"{request.method} {request.url.path}: {error.detail}", "docs/reference/api.md"))
+
+
+async def _on_crash(_: Request, error: Exception) -> Response:
+    return answers.failure(CorralError(f"the daemon failed: {error!r}", "its log has more"))
+
+
+class _Api:
+    """One method a route."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._registry = services.registry
+        self._background = Background()
+
+    async def health(self, _: Request) -> Response:
+        services = self._services
+        return answers.json(
+            {
+                "version": __version__,
+                "pid": os.getpid(),
+                "instance": services.instance,
+                "home": services.places.home,
+                "runtime": services.places.runtime,
+                "started_at": answers.timestamp(services.started_at),
+                "teams": len(self._registry.teams),
+                "agents": len(self._registry.agents),
+                "keeper": services.supervisor.link.presence,
+            }
+        )
+
+    async def stop_daemon(self, _: Request) -> Response:
+        self._services.end()
+        return answers.json({"stopped": True, "pid": os.getpid()})
+
+    async def list_agents(self, request: Request) -> Response:
+        team = requests.text(request, "team")
+        if team:
+            chosen = list(self._registry.of_team(find_team(self._registry, name=team).name).values())
+        else:
+            teams = sorted(self._registry.teams)
+            chosen = [agent for name in teams for agent in self._registry.of_team(name).values()]
+        if request.headers.get("accept") == "text/tab-separated-values":
+            return answers.agent_table(self._registry, chosen)
+        activity = self._registry.activity
+        return answers.json([answers.agent_object(agent, activity.get(agent.key, "unknown")) for agent in chosen])
+
+    async def up(self, request: Request) -> Response:
+        order = await requests.body(request, requests.UpBody)
+        who = requests.caller(request)
+        return self._work(
+            lambda tell: self._services.up(
+                who,
+                file=order.file,
+                text=order.text,
+                only=order.agents,
+                restart_changed=order.restart_changed,
+                dry_run=order.dry_run,
+                environment=order.environment,
+                tell=tell,
+            )
+        )
+
+    async def down(self, request: Request) -> Response:
+        order = await requests.body(request, requests.DownBody)
+        who = requests.caller(request)
+        team = find_team(self._registry, name=order.team or "", file=order.file or "", cwd=order.cwd)
+        return self._work(
+            lambda tell: self._services.down(who, team.name, grace=order.grace, discard=order.discard, tell=tell)
+        )
+
+    async def stop(self, request: Request) -> Response:
+        return await self._on_agents(request, self._services.agents.stop)
+
+    async def restart(self, request: Request) -> Response:
+        return await self._on_agents(request, self._services.agents.restart)
+
+    async def remove(self, request: Request) -> Response:
+        order = await requests.body(request, requests.RemoveBody)
+        who = requests.caller(request)
+        team, names = self._chosen(order)
+
+        async def do(tell: Tell) -> object:
+            outcomes = await self._services.agents.remove(
+                who, team, names, discard=order.discard, force=order.force, tell=tell
+            )
+            return {"team": team, "agents": outcomes}
+
+        return self._work(do)
+
+    async def send(self, request: Request) -> Response:
+        agent = self._one_agent(request)
+        length = request.headers.get("content-length", "")
+        if length.isdigit() and int(length) > MAX_BODY:
+            raise WrongUseError(f"the message has {length} bytes; {messages.MAX_BYTES} is the most", "send less")
+        raw = await request.body()
+        enter = requests.flag(request, "enter", default=True)
+        return answers.json(await self._services.agents.send(requests.caller(request), agent, raw, enter=enter))
+
+    async def attach(self, request: Request) -> Response:
+        agent = self._one_agent(request)
+        argv = await self._services.agents.attach(
+            requests.caller(request), agent, read_only=requests.flag(request, "read_only")
+        )
+        return answers.json({"team": agent.team, "agent": agent.name, "argv": argv, "user": agent.user})
+
+    async def screen(self, request: Request) -> Response:
+        agent = self._one_agent(request)
+        lines = await self._services.agents.screen(agent)
+        return answers.json({"team": agent.team, "agent": agent.name, "lines": lines})
+
+    async def logs(self, request: Request) -> Response:
+        wanted = request.query_params.getlist("agent")
+        team, names = find_agents(
+            self._registry,
+            team=requests.text(request, "team"),
+            agents=wanted,
+            everyone=not wanted,
+            cwd=requests.text(request, "cwd"),
+        )
+        return answers.lines(
+            self._services.agents.logs(
+                team.name,
+                names,
+                lines=requests.whole_number(request, "lines"),
+                since=requests.number(request, "since"),
+                follow=requests.flag(request, "follow"),
+            )
+        )
+
+    async def events(self, request: Request) -> Response:
+        entries = self._services.journal.read(
+            team=requests.text(request, "team"),
+            agent=requests.text(request, "agent"),
+            after=requests.whole_number(request, "after"),
+            since=requests.number(request, "since"),
+            last=requests.whole_number(request, "lines"),
+            follow=requests.flag(request, "follow"),
+        )
+        return answers.lines(answers.event(entry) async for entry in entries)
+
+    async def _on_agents(self, request: Request, use_case: Callable[..., Awaitable[object]]) -> Response:
+        order = await requests.body(request, requests.AgentsBody)
+        who = requests.caller(request)
+        team, names = self._chosen(order)
+
+        async def do(tell: Tell) -> object:
+            return {"team": team, "agents": await use_case(who, team, names, grace=order.grace, tell=tell)}
+
+        return self._work(do)
+
+    def _chosen(self, order: requests.AgentsBody) -> tuple[str, list[str]]:
+        team, names = find_agents(
+            self._registry, team=order.team or "", agents=order.agents, everyone=order.all, cwd=order.cwd
+        )
+        return team.name, names
+
+    def _one_agent(self, request: Request) -> Agent:
+        return find_agent(
+            self._registry,
+            team=requests.text(request, "team"),
+            agent=requests.text(request, "agent"),
+            cwd=requests.text(request, "cwd"),
+        )
+
+    def _work(self, do: Callable[[Tell], Awaitable[object]]) -> Response:
+        async def counted(tell: Tell) -> object:
+            self._services.busy(1)
+            try:
+                return await do(tell)
+            finally:
+                self._services.busy(-1)
+
+        return answers.work(self._background, counted)

@@ -1,0 +1,106 @@
+"""What the daemon takes: bodies and queries, checked strictly before anything looks at them."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request
+
+from corral.domain.errors import WrongUseError
+from corral.domain.records import Who
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of every body: a field nobody knows is an error, not a guess."""
+
+
+class UpBody(Body, frozen=True):
+    """`POST /v1/up`"""
+
+    file: str
+    text: str
+    agents: list[str] = []
+    restart_changed: bool = False
+    dry_run: bool = False
+    environment: dict[str, str] = {}
+
+
+class DownBody(Body, frozen=True):
+    """`POST /v1/down`"""
+
+    team: str | None = None
+    file: str | None = None
+    cwd: str = ""
+    grace: float | None = None
+    discard: bool = False
+
+
+class AgentsBody(Body, frozen=True):
+    """`POST /v1/stop`, `/v1/restart`"""
+
+    team: str | None = None
+    cwd: str = ""
+    agents: list[str] = []
+    all: bool = False
+    grace: float | None = None
+
+
+class RemoveBody(AgentsBody, frozen=True):
+    """`POST /v1/rm`"""
+
+    discard: bool = False
+    force: bool = False
+
+
+async def body(request: Request, kind: type[_T]) -> _T:
+    """The request's body as `kind`, or what is wrong with it."""
+    try:
+        return msgspec.json.decode(await request.body(), type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise WrongUseError(f"the request's body does not fit: {error}", "docs/reference/api.md has its fields") from error
+
+
+def text(request: Request, name: str) -> str:
+    """A query parameter, empty if it is not given."""
+    return str(request.query_params.get(name, ""))
+
+
+def flag(request: Request, name: str, default: bool = False) -> bool:
+    """A query parameter that is 0 or 1."""
+    value = request.query_params.get(name)
+    if value is None or value == "":
+        return default
+    if value not in ("0", "1"):
+        raise WrongUseError(f"{name}={value}: 0 or 1 is wanted")
+    return value == "1"
+
+
+def number(request: Request, name: str) -> float | None:
+    """A query parameter that is a number; None if it is not given."""
+    value = request.query_params.get(name)
+    if value is None or value == "":
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        raise WrongUseError(f"{name}={value}: a number is wanted") from None
+
+
+def whole_number(request: Request, name: str) -> int | None:
+    """A query parameter that is a whole number from 0 on; None if it is not given."""
+    value = request.query_params.get(name)
+    if value is None or value == "":
+        return None
+    if not value.isascii() or not value.isdigit() or len(value) > 18:
+        raise WrongUseError(f"{name}={value}: a whole number is wanted")
+    return int(value)
+
+
+def caller(request: Request) -> Who:
+    """Who is asking: the user as the kernel names it, and the agent it says it is."""
+    who: Who = request.scope["corral.who"]
+    agent = request.headers.get("x-corral-agent", "")
+    return Who(user=who.user, uid=who.uid, agent=agent[:100]) if agent else who

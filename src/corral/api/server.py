@@ -1,0 +1,82 @@
+"""The HTTP server of the daemon, on a unix socket: silent while nothing is asked, and sure of who asks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import pwd
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from corral.domain.records import Who
+
+_PEER = struct.Struct("3i")
+
+
+class _PeerProtocol(H11Protocol):
+    """Notes whom the kernel says is at the other end, where uvicorn has room for a client address."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        peer = transport.get_extra_info("socket")
+        pid, uid, _ = _PEER.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+        self.client = (str(uid), pid)
+
+
+class _KnowTheCaller:
+    """Turns the peer's uid into a name for the use cases."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            uid = int(scope["client"][0])
+            scope["corral.who"] = Who(user=_user_name(uid), uid=uid)
+        await self._app(scope, receive, send)
+
+
+def _user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+class DaemonServer(uvicorn.Server):
+    """uvicorn without its ten ticks a second: it waits for requests and for `end`, and for nothing else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(
+            uvicorn.Config(
+                _KnowTheCaller(app),
+                http=_PeerProtocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                date_header=False,
+                server_header=False,
+                timeout_graceful_shutdown=1,
+            )
+        )
+        self._ended = asyncio.Event()
+
+    def end(self) -> None:
+        """Stop serving; streams that are still open are cut after a second."""
+        self._ended.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the daemon's business."""
+        yield
+
+    async def main_loop(self) -> None:
+        """Wait to be ended."""
+        await self._ended.wait()

@@ -1,0 +1,55 @@
+"""What an agent finds in its environment.
+
+It is the environment of the person who said `up`, less what belongs to that person's terminal, plus what
+`corral.toml` declares, plus the agent's identity. The identity is also the marker by which processes are known as
+ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: Belongs to the terminal or the service that `up` was typed in, and would mislead a program in another one.
+_OF_THE_CALLERS_TERMINAL = frozenset(
+    """TERM TERM_PROGRAM TERM_PROGRAM_VERSION TERM_SESSION_ID COLUMNS LINES WINDOWID WINDOW STY TMUX TMUX_PANE
+    TMUX_TMPDIR SHLVL OLDPWD PWD _ NOTIFY_SOCKET INVOCATION_ID JOURNAL_STREAM LISTEN_FDS LISTEN_PID LISTEN_FDNAMES
+    WATCHDOG_PID WATCHDOG_USEC SYSTEMD_EXEC_PID MANAGERPID SSH_TTY SSH_CLIENT SSH_CONNECTION
+    CLAUDECODE CLAUDE_CODE_ENTRYPOINT""".split()
+)
+
+#: Names that a team may not set: they say who the agent is.
+RESERVED_PREFIX = "CORRAL_"
+
+
+def is_exportable(name: str) -> bool:
+    """True if a POSIX shell can export it; bash's exported functions (`BASH_FUNC_x%%`) cannot be."""
+    return name.isascii() and name.isidentifier()
+
+
+def agent_environment(
+    ambient: Mapping[str, str], declared: Mapping[str, str], *, instance: str, home: str, runtime: str, team: str, agent: str
+) -> dict[str, str]:
+    """The whole environment of an agent, except for what changes with every run."""
+    environment = {
+        name: value
+        for name, value in ambient.items()
+        if is_exportable(name) and name not in _OF_THE_CALLERS_TERMINAL and not name.startswith(RESERVED_PREFIX)
+    }
+    environment.update(declared)
+    environment.update(
+        CORRAL_INSTANCE=instance,
+        CORRAL_HOME=home,
+        CORRAL_RUNTIME_DIR=runtime,
+        CORRAL_TEAM=team,
+        CORRAL_AGENT=agent,
+    )
+    return environment
+
+
+def team_markers(instance: str, team: str) -> list[bytes]:
+    """What every process of a team has in its environment, as whole `NAME=value` entries."""
+    return [b"CORRAL_INSTANCE=" + instance.encode(), b"CORRAL_TEAM=" + team.encode()]
+
+
+#: Changes with every start of an agent: the marker that ties a process to one run.
+RUN_VARIABLE = "CORRAL_RUN"

@@ -1,0 +1,92 @@
+"""The life of an agent: what each observation makes of it, and what follows. Pure.
+
+    pending ─► starting ─► running ─► stopping ─► stopped
+                  │           │ ▲
+                  ▼           ▼ │ (restart policy)
+                failed ◄── exited ──► backoff ─► starting
+
+Any live state becomes `unknown` while the keeper or tmux does not answer, and what it really is once they do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from corral.domain import states
+from corral.domain.records import PROMPT_NONE, PROMPT_WAITING, Agent
+
+#: Seconds between an exit and the restart that follows it. Exponential back-off comes with crash-loop handling.
+RESTART_DELAY = 1.0
+
+
+def begin(agent: Agent, run: str, now: float, *, by_person: bool) -> Agent:
+    """A new run is about to be started. Written down before anything happens, so that it cannot be forgotten."""
+    if agent.state in states.LIVE:
+        raise ValueError(f"{agent.team}/{agent.name} is {agent.state}: a second run would make two of it")
+    return replace(
+        agent,
+        state=states.STARTING,
+        since=now,
+        reason="",
+        run=run,
+        pid=None,
+        exit_code=None,
+        exit_signal=None,
+        restarts=0 if by_person else agent.restarts + 1,
+        prompt_state=PROMPT_WAITING if agent.prompt else PROMPT_NONE,
+    )
+
+
+def running(agent: Agent, pid: int | None, now: float) -> Agent:
+    """Its process was seen alive."""
+    if agent.state == states.RUNNING and agent.pid == pid:
+        return agent
+    return replace(agent, state=states.RUNNING, since=now, reason="", pid=pid)
+
+
+def not_started(agent: Agent, why: str, now: float) -> Agent:
+    """The run could not be started."""
+    return replace(agent, state=states.FAILED, since=now, reason=why, pid=None)
+
+
+def exited(agent: Agent, code: int | None, signal: int | None, how: str, now: float) -> Agent:
+    """Its process ended; the restart policy says what is next (`backoff`: start it again after a pause)."""
+    ended = replace(agent, since=now, pid=None, exit_code=code, exit_signal=signal, reason=how)
+    if agent.state == states.STOPPING:
+        return replace(ended, state=states.STOPPED)
+    succeeded = code == 0 and signal is None
+    if agent.restart == "always" or (agent.restart == "on-failure" and not succeeded):
+        return replace(ended, state=states.BACKOFF, reason=f"{how}; it is started again in {RESTART_DELAY:.0f} s")
+    return replace(ended, state=states.STOPPED if succeeded else states.FAILED)
+
+
+def unseen(agent: Agent, why: str, now: float) -> Agent:
+    """Nobody can tell whether it lives. Nothing may be done to it on that."""
+    if agent.state not in states.LIVE or agent.state == states.UNKNOWN:
+        return agent
+    return replace(agent, state=states.UNKNOWN, since=now, reason=why)
+
+
+def stopping(agent: Agent, now: float) -> Agent:
+    """Somebody asked for it to end."""
+    return replace(agent, state=states.STOPPING, since=now, reason="")
+
+
+def stopped(agent: Agent, code: int | None, signal: int | None, now: float) -> Agent:
+    """It was ended, and is proved gone."""
+    return replace(
+        agent, state=states.STOPPED, since=now, reason="", pid=None, exit_code=code, exit_signal=signal
+    )
+
+
+def how_it_ended(code: int | None, signal_name: str) -> str:
+    """An exit in words."""
+    if signal_name:
+        return f"killed by {signal_name}"
+    if code is None:
+        return "ended, and nobody saw how"
+    if code == 127:
+        return "exit 127 (command not found)"
+    if code == 126:
+        return "exit 126 (cannot be executed)"
+    return f"exit {code}"

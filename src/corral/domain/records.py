@@ -1,0 +1,101 @@
+"""What the store keeps: teams, agents, and the journal. Immutable; a change is a new record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from corral.domain import states
+
+#: Where the first prompt of a run is on its way into the agent.
+PROMPT_NONE, PROMPT_WAITING, PROMPT_SENDING, PROMPT_SENT, PROMPT_UNKNOWN = "none", "waiting", "sending", "sent", "unknown"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Team:
+    """A team that is up, or was and left something behind."""
+
+    name: str
+    #: The corral.toml it was declared in.
+    file: str
+    directory: str
+    repo: str | None
+    #: Unix time of the first `up`.
+    created_at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agent:
+    """An agent: what was declared, and what became of it."""
+
+    team: str
+    name: str
+    #: Position in the file; `ps` lists in this order.
+    position: int
+    command: tuple[str, ...]
+    shell: bool
+    #: "worktree", "shared" or "directory".
+    workspace_kind: str
+    workspace: str
+    restart: str
+    prompt: str
+    #: Keyed hashes of what was declared: tells what differs without keeping values that may be secret.
+    fingerprint: dict[str, str] = field(default_factory=dict)
+
+    state: str = states.PENDING
+    #: Unix time at which the state was entered.
+    since: float = 0.0
+    #: Why it is in this state, where that is not obvious.
+    reason: str = ""
+    #: The present run, or the last one; empty before the first.
+    run: str = ""
+    pid: int | None = None
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    #: Starts by the supervisor since the last one by a person.
+    restarts: int = 0
+    prompt_state: str = PROMPT_NONE
+    user: str = ""
+    host: str = ""
+    containment: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.team, self.name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Who:
+    """Who caused something: the OS user as the kernel names it, and the agent that spoke for it, if any."""
+
+    user: str
+    uid: int
+    agent: str = ""
+
+
+#: Corral itself, when it acts on what it observed.
+SUPERVISOR = Who(user="corral", uid=-1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewEvent:
+    """An event that is about to be journalled."""
+
+    event: str
+    team: str = ""
+    agent: str = ""
+    outcome: str = "ok"
+    data: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """One entry of the journal."""
+
+    seq: int
+    time: float
+    event: str
+    team: str
+    agent: str
+    who: Who
+    outcome: str
+    data: dict[str, object]

@@ -1,0 +1,45 @@
+"""Whether a running agent still is what the file declares, without keeping what the file says.
+
+Environment values may be secrets, so the store keeps a keyed hash a key instead of the values. That is enough to
+name what differs, which is all that anybody is shown.
+"""
+
+import hashlib
+import json
+
+from corral.domain.spec_model import SHARED, WORKTREE, AgentSpec
+
+_ENV = "env."
+#: The order in which differences are named; `env.…` and whatever a later version adds follow, by name.
+_ORDER = ("command", "workspace", "restart", "prompt")
+
+
+def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, str]:
+    """Key → short keyed hash of its value; each variable of the environment is a key of its own (`env.NODE_ENV`).
+
+    `salt` (1 to 64 bytes, secret, the same for a whole instance) keeps short values from being guessed. `base` is
+    `TeamSpec.base`: with it, a team that moved to another repository differs in `workspace`.
+
+    A key that a later version adds is left out while it has its default, so that an upgrade changes no agent.
+    """
+    if not salt:
+        raise ValueError("a fingerprint without a salt could be guessed")
+    values: dict[str, object] = {
+        "command": [spec.shell, *spec.command],
+        "workspace": [spec.workspace, base if spec.workspace in (WORKTREE, SHARED) else ""],
+        "restart": spec.restart,
+        "prompt": spec.prompt,
+    }
+    values.update((_ENV + name, value) for name, value in spec.env)
+    return {key: _hash(key, value, salt) for key, value in values.items()}
+
+
+def differences(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    """The keys whose values differ between two fingerprints made with the same salt; empty if the agents match."""
+    keys = [key for key in old.keys() | new.keys() if old.get(key) != new.get(key)]
+    return sorted(keys, key=lambda key: (_ORDER.index(key) if key in _ORDER else len(_ORDER), key))
+
+
+def _hash(key: str, value: object, salt: bytes) -> str:
+    # The key is hashed along, so that equal values of different keys do not show as equal.
+    return hashlib.blake2b(json.dumps([key, value]).encode(), digest_size=8, key=salt).hexdigest()

@@ -1,0 +1,58 @@
+"""What a `corral.toml` declares: a team and its agents, with every default filled in and every path absolute."""
+
+from dataclasses import dataclass
+
+RESTARTS = ("never", "on-failure", "always")
+#: A restarted agent starts a new conversation, gets its first prompt again and spends money on it: only those who
+#: ask for that get it.
+DEFAULT_RESTART = "never"
+
+WORKTREE = "worktree"
+SHARED = "shared"
+
+#: Agents of one team, all tables together.
+MAX_AGENTS = 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentSpec:
+    """One agent as declared; a table with `count = 2` declares two."""
+
+    #: The agent's name in the team: that of its table, with `-1`, `-2`, … where the table asks for several.
+    name: str
+    #: The name of its table in the file.
+    declared_as: str
+    #: What to run: the argument vector, or the one string that goes to a shell if `shell` is true.
+    command: tuple[str, ...]
+    #: True if `command` is a string for a shell.
+    shell: bool
+    #: `worktree`: a git worktree of its own. `shared`: the directory that the whole team works in (`TeamSpec.base`).
+    #: Anything else is the absolute path of the directory to work in.
+    workspace: str
+    #: Variables added to its environment, sorted by name. May hold secrets: never show, store or log the values.
+    env: tuple[tuple[str, str], ...]
+    #: When to start it again by itself: one of `RESTARTS`.
+    restart: str
+    #: The first message, delivered when the agent is ready; empty for none.
+    prompt: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TeamSpec:
+    """One team as declared."""
+
+    #: The team's name.
+    name: str
+    #: The absolute path of the file that declares it.
+    file: str
+    #: The directory of that file: what relative paths in it start from.
+    directory: str
+    #: The absolute path of the git repository that the agents work on, or None.
+    repo: str | None
+    #: The agents, in the order of the file, each table expanded in place.
+    agents: tuple[AgentSpec, ...]
+
+    @property
+    def base(self) -> str:
+        """Where a `shared` workspace is: the repository, or the directory of the file if there is none."""
+        return self.repo if self.repo is not None else self.directory

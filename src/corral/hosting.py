@@ -1,0 +1,100 @@
+"""What the daemon and the keeper do alike as processes: be the only one, listen, say when they are ready."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from corral.domain.errors import RefusedError
+
+log = logging.getLogger("corral")
+
+
+@contextlib.contextmanager
+def only_one(lock_path: str, what: str, *, wait_seconds: float = 0.0) -> Iterator[None]:
+    """Hold the lock that makes this process the only one of its kind; RefusedError if another has it."""
+    descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if not _locked(descriptor, wait_seconds):
+            raise RefusedError(f"another {what} of this instance is running", f"{lock_path} names its pid")
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int, wait_seconds: float) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if wait_seconds <= 0:
+            return False
+    else:
+        return True
+    # The one before us is about to go. flock knows no time limit of its own, so an alarm ends the wait.
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, wait_seconds)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except TimeoutError:
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return True
+
+
+def listen(path: str) -> socket.socket:
+    """A listening unix socket at `path`, 0600. The caller holds the lock, so whatever is there is a dead one's."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listening.bind(path)
+    finally:
+        os.umask(before)
+    listening.listen(512)
+    listening.setblocking(False)
+    return listening
+
+
+def say_ready(ready_fd: int | None) -> None:
+    """Tell whoever started this process that it takes requests."""
+    if ready_fd is not None:
+        os.write(ready_fd, b"1")
+        os.close(ready_fd)
+
+
+def on_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
+    """End in order on SIGTERM and SIGINT; a terminal that goes away is no reason to end."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+def begin_process(name: str) -> None:
+    """Log with times to standard error, and allow as many open files as the system lets us."""
+    logging.Formatter.converter = time.gmtime
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO,
+        format=f"%(asctime)sZ {name}[{os.getpid()}] %(levelname)s %(message)s",
+        datefmt="%Y-%m-%dT%H:%M:%S",
+    )
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,0 +1,64 @@
+"""When can an agent take its first message?
+
+Where its profile knows the screen that says so, that screen decides. For any other program: once it has written
+something and then fallen quiet, or if it never writes anything. Checked only after output, never by polling.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+
+#: A screen is looked at once output has paused this long.
+_SETTLED_SECONDS = 0.1
+#: A program without a profile is taken to be ready after this much silence.
+_QUIET_SECONDS = 0.6
+#: … or after this long without a single byte: many programs say nothing until they are spoken to.
+_SILENT_SECONDS = 2.0
+
+
+class ReadinessWatch:
+    """Watches one run until it is ready, then calls `on_ready(evidence)` once."""
+
+    def __init__(
+        self,
+        patterns: tuple[str, ...],
+        screen: Callable[[], Awaitable[list[str]]],
+        on_ready: Callable[[str], None],
+    ) -> None:
+        self._patterns = [re.compile(pattern) for pattern in patterns]
+        self._screen = screen
+        self._on_ready = on_ready
+        self._timer: asyncio.TimerHandle | None = None
+        self._look: asyncio.Task[None] | None = None
+        self._arm(_SETTLED_SECONDS if self._patterns else _SILENT_SECONDS, "it waits without a word")
+
+    def output(self) -> None:
+        """The run wrote something: look again when it pauses."""
+        self._arm(_SETTLED_SECONDS if self._patterns else _QUIET_SECONDS, "its output has paused")
+
+    def cancel(self) -> None:
+        """Stop watching."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._look is not None:
+            self._look.cancel()
+
+    def _arm(self, seconds: float, evidence: str) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._paused, evidence)
+
+    def _paused(self, evidence: str) -> None:
+        if not self._patterns:
+            self._on_ready(evidence)
+        elif self._look is None or self._look.done():
+            self._look = asyncio.get_running_loop().create_task(self._look_at_screen())
+
+    async def _look_at_screen(self) -> None:
+        for line in await self._screen():
+            for pattern in self._patterns:
+                if pattern.search(line):
+                    self._on_ready(f"its screen shows {line.strip()[:40]!r}")
+                    return

@@ -1,0 +1,105 @@
+"""Output of a team's agents: to disk for `logs`, and into a word for what each agent does.
+
+Output is written in bursts, so a busy agent costs a write now and then and a quiet one costs nothing: the timers run
+only while something was written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from corral.ports.keeper import LogPage
+from corral.ports.recording import Log
+
+_FLUSH_SECONDS = 0.1
+#: An agent that wrote nothing for this long is idle.
+_IDLE_SECONDS = 3.0
+
+
+class Recorder:
+    """Records one agent. `on_activity(word)` is called when it begins to write and when it has fallen quiet."""
+
+    def __init__(self, log: Log, on_activity: Callable[[str, float], None], on_trouble: Callable[[str], None]) -> None:
+        self._book = log
+        self._on_activity = on_activity
+        self._on_trouble = on_trouble
+        self._flush_timer: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._grown = asyncio.Event()
+        self._failing = False
+        self.last_output: float | None = None
+        self.activity = "unknown"
+
+    def add(self, data: bytes) -> None:
+        """Take a piece of output."""
+        self.last_output = time.time()
+        self._book.add(self.last_output, data)
+        loop = asyncio.get_running_loop()
+        if self._flush_timer is None:
+            self._flush_timer = loop.call_later(_FLUSH_SECONDS, self.flush)
+        if self._idle_timer is None:
+            self._idle_timer = loop.call_later(_IDLE_SECONDS, self._maybe_idle)
+        self._set_activity("working")
+
+    def started(self) -> None:
+        """A new run begins: until it writes or stays quiet for a while, nothing is known of it."""
+        self.activity = "unknown"
+        if self._idle_timer is None:
+            self._idle_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._maybe_idle)
+
+    def flush(self) -> None:
+        """Write what is pending. A disk that takes nothing is told once and tried again with the next burst."""
+        if self._flush_timer is not None:
+            self._flush_timer.cancel()
+            self._flush_timer = None
+        if not self._book.dirty:
+            return
+        try:
+            self._book.flush()
+        except OSError as error:
+            if not self._failing:
+                self._failing = True
+                self._on_trouble(f"its output is not recorded: {error.strerror}")
+            return
+        self._failing = False
+        self._grown.set()
+        self._grown = asyncio.Event()
+
+    async def read(self, *, after: int | None, lines: int | None, since: float | None, wait: bool) -> LogPage:
+        """A page of the log; with `wait`, not before there is something on it."""
+        while True:
+            self.flush()
+            grown = self._grown
+            page = self._book.read(after=after, lines=lines, since=since)
+            if page.entries or not wait:
+                return page
+            after = page.next
+            await grown.wait()
+
+    def ended(self) -> None:
+        """The run ended: write the rest and stop the timers."""
+        self.flush()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+        self.activity = "unknown"
+
+    def close(self) -> None:
+        """Write the rest and let go of the file."""
+        self.ended()
+        self._book.close()
+
+    def _maybe_idle(self) -> None:
+        self._idle_timer = None
+        quiet = time.time() - self.last_output if self.last_output is not None else _IDLE_SECONDS
+        if quiet >= _IDLE_SECONDS - 0.05:
+            self._set_activity("idle")
+        else:
+            self._idle_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS - quiet, self._maybe_idle)
+
+    def _set_activity(self, word: str) -> None:
+        if word != self.activity:
+            self.activity = word
+            self._on_activity(word, time.time())

@@ -1,0 +1,238 @@
+"""The keeper process: takes calls from a daemon, does them, and tells what happens by itself.
+
+One per OS user and host. It holds no truth of its own: killed at any moment, the next one finds the sessions again
+by asking tmux. While a team's tmux server is up it stays, daemon or not, because it records the agents' output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import os
+import socket
+from collections.abc import Callable, Coroutine
+from typing import Any, get_type_hints
+
+import msgspec
+
+from corral import __version__
+from corral.background import Background
+from corral.domain.errors import CorralError, WrongUseError
+from corral.keeper.team import TeamKeeper
+from corral.keeper.tools import HostTools
+from corral.ports import wire
+from corral.ports.keeper import (
+    PROTOCOL,
+    Check,
+    Ended,
+    Hello,
+    Inventory,
+    Launch,
+    LogPage,
+    Report,
+    Repository,
+    Run,
+    Workspace,
+    WorkspaceRemoval,
+)
+
+log = logging.getLogger("corral.keeper")
+
+
+class KeeperService:
+    """Every verb of `ports.keeper.Keeper`, done on this host."""
+
+    def __init__(self, *, tools: HostTools, instance: str, user: str, host: str, boot_id: str) -> None:
+        self._tools = tools
+        self._identity = (instance, user, host, boot_id)
+        self._teams: dict[str, TeamKeeper] = {}
+        self._listeners: list[Callable[[Report], None]] = []
+        #: Set when the keeper shall end.
+        self.done = asyncio.Event()
+
+    def listen(self, listener: Callable[[Report], None]) -> Callable[[], None]:
+        """Hear every report; returns how to stop hearing."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    @property
+    def busy(self) -> bool:
+        """True while a team of this keeper is up."""
+        return any(team.up for team in self._teams.values())
+
+    def close(self) -> None:
+        """Let go of everything; nothing ends by it."""
+        for team in self._teams.values():
+            team.close()
+
+    async def hello(self) -> Hello:
+        instance, user, host, boot_id = self._identity
+        return Hello(
+            protocol=PROTOCOL,
+            version=__version__,
+            instance=instance,
+            user=user,
+            host=host,
+            boot_id=boot_id,
+            pid=os.getpid(),
+            containment=self._tools.containment.level,
+        )
+
+    async def inventory(self, team: str) -> Inventory:
+        return await self._team(team).inventory()
+
+    async def repository(self, path: str) -> Repository:
+        return await self._tools.workspaces.repository(path)
+
+    async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
+        return await self._tools.workspaces.prepare(team=team, agent=agent, kind=kind, path=path, repo=repo)
+
+    async def inspect_workspaces(self, team: str) -> list[WorkspaceRemoval]:
+        return await self._tools.workspaces.inspect(team)
+
+    async def remove_workspace(
+        self, *, team: str, agent: str, path: str, repo: str | None, discard: bool
+    ) -> WorkspaceRemoval:
+        return await self._tools.workspaces.remove(team=team, agent=agent, path=path, repo=repo, discard=discard)
+
+    async def start(self, team: str, launches: list[Launch]) -> list[Run]:
+        return await self._team(team).start(launches)
+
+    async def watch_ready(self, team: str, run: str) -> None:
+        self._team(team).watch_ready(run)
+
+    async def stop(self, team: str, runs: list[str], grace: float) -> Ended:
+        return await self._team(team).stop(runs, grace)
+
+    async def take_down(self, team: str, grace: float) -> Ended:
+        return await self._team(team).take_down(grace)
+
+    async def census(self, team: str) -> list[Check]:
+        return await asyncio.to_thread(self._tools.containment.census, team)
+
+    async def send(self, team: str, run: str, text: str, *, enter: bool) -> None:
+        await self._team(team).send(run, text, enter=enter)
+
+    async def forget_agent(self, team: str, agent: str) -> None:
+        self._team(team).forget_agent(agent)
+
+    async def screen(self, team: str, run: str) -> list[str]:
+        return await self._team(team).screen(run)
+
+    async def attach_command(self, team: str, run: str, *, read_only: bool) -> list[str]:
+        return self._team(team).attach_command(run, read_only=read_only)
+
+    async def read_log(
+        self, *, team: str, agent: str, after: int | None, lines: int | None, since: float | None, wait: bool
+    ) -> LogPage:
+        return await self._team(team).read_log(agent, after=after, lines=lines, since=since, wait=wait)
+
+    async def shut_down(self, *, force: bool) -> bool:
+        if self.busy and not force:
+            return False
+        self.done.set()
+        return True
+
+    def _team(self, name: str) -> TeamKeeper:
+        team = self._teams.get(name)
+        if team is None:
+            team = self._teams[name] = TeamKeeper(self._tools, name, self._tell)
+        return team
+
+    def _tell(self, report: Report) -> None:
+        for listener in list(self._listeners):
+            listener(report)
+
+
+class _Verb:
+    """A method of the service with the types of its arguments, so that what arrives is checked before it is used."""
+
+    def __init__(self, method: Callable[..., Coroutine[Any, Any, Any]]) -> None:
+        self._method = method
+        hints = get_type_hints(method)
+        hints.pop("return", None)
+        self._arguments = msgspec.defstruct("Arguments", list(hints.items()), forbid_unknown_fields=True)
+
+    async def __call__(self, raw: msgspec.Raw) -> Any:
+        try:
+            arguments = msgspec.msgpack.decode(raw, type=self._arguments)
+        except msgspec.ValidationError as error:
+            raise WrongUseError(f"the call does not fit: {error}") from error
+        return await self._method(**msgspec.structs.asdict(arguments))
+
+
+#: The verbs of the port and no others can be called.
+VERBS = frozenset(
+    """hello inventory repository prepare_workspace inspect_workspaces remove_workspace start watch_ready stop
+    take_down census send forget_agent screen attach_command read_log shut_down""".split()
+)
+
+
+class KeeperServer:
+    """Serves the service on a unix socket. Ends when nobody needs it: no daemon connected and no team up."""
+
+    def __init__(self, service: KeeperService) -> None:
+        self._service = service
+        methods = dict(inspect.getmembers(service, inspect.iscoroutinefunction))
+        self._verbs = {name: _Verb(methods[name]) for name in VERBS}
+        self._background = Background()
+        self._connections: set[asyncio.StreamWriter] = set()
+
+    async def serve(self, listening: socket.socket, on_ready: Callable[[], None]) -> None:
+        """Serve until told to end, or until nobody needs this keeper."""
+        server = await asyncio.start_unix_server(self._connected, sock=listening)
+        async with server:
+            on_ready()
+            await self._service.done.wait()
+            server.close()
+            for writer in list(self._connections):
+                writer.close()
+        self._background.cancel()
+        self._service.close()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections.add(writer)
+        stop_listening = self._service.listen(lambda report: self._write(writer, wire.Told(report=report)))
+        calls: set[asyncio.Task[Any]] = set()
+        try:
+            while True:
+                frame = await wire.read(reader)
+                if not isinstance(frame, wire.Call):
+                    raise ValueError("only calls are taken here")
+                task = self._background.spawn(self._answer(writer, frame), name=frame.verb)
+                calls.add(task)
+                task.add_done_callback(calls.discard)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            log.info("a daemon disconnected")
+        except (ValueError, msgspec.DecodeError) as error:
+            log.warning("a connection sent nonsense and was closed: %s", error)
+        finally:
+            stop_listening()
+            self._connections.discard(writer)
+            writer.close()
+            # Whoever waited for output is gone. Starts and stops go on: half of one is worse than a whole one.
+            for task in calls:
+                if task.get_name() == "read_log":
+                    task.cancel()
+            if not self._connections and not self._service.busy:
+                self._service.done.set()
+
+    async def _answer(self, writer: asyncio.StreamWriter, call: wire.Call) -> None:
+        try:
+            verb = self._verbs.get(call.verb)
+            if verb is None:
+                raise WrongUseError(f"there is no verb {call.verb!r}")
+            frame: wire.Frame = wire.Answer(number=call.number, value=wire.pack(await verb(call.arguments)))
+        except CorralError as error:
+            frame = wire.Failure(number=call.number, error=error.as_json())
+        except Exception as error:
+            log.exception("%s failed", call.verb)
+            failure = CorralError(f"the keeper failed at {call.verb}: {error!r}", "its log has the details")
+            frame = wire.Failure(number=call.number, error=failure.as_json())
+        self._write(writer, frame)
+
+    @staticmethod
+    def _write(writer: asyncio.StreamWriter, frame: wire.Frame) -> None:
+        if not writer.is_closing():
+            writer.write(wire.encode(frame))

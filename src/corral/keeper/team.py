@@ -1,0 +1,278 @@
+"""What a keeper does for one team: its runtime, its recorders, its processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from corral.agents import catalogue
+from corral.background import Background
+from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.messages import neutralised
+from corral.keeper.readiness import ReadinessWatch
+from corral.keeper.recorder import Recorder
+from corral.keeper.tools import HostTools
+from corral.ports.keeper import (
+    ActivityChanged,
+    Degraded,
+    Ended,
+    ExitStatus,
+    Inventory,
+    Launch,
+    LogPage,
+    Report,
+    Run,
+    RunExited,
+    RunReady,
+    ServerChanged,
+)
+from corral.ports.runtime import Session, SessionOrder
+
+#: Lines of the screen that are kept as an agent's last words, and their size.
+_LAST_WORDS_LINES, _LAST_WORDS_CHARACTERS = 20, 2000
+_DEFAULT_PASTE_PAUSE = 0.15
+
+
+class TeamKeeper:
+    """Drives one team on this host. `report` carries what happens by itself to whoever listens."""
+
+    def __init__(self, tools: HostTools, team: str, report: Callable[[Report], None]) -> None:
+        self._tools = tools
+        self._team = team
+        self._report = report
+        self._launches = tools.launches(team)
+        self._recorders: dict[str, Recorder] = {}  # by agent
+        self._agents: dict[str, str] = {}  # run -> agent
+        self._commands: dict[str, tuple[tuple[str, ...], bool]] = {}  # agent -> command, shell
+        self._watches: dict[str, ReadinessWatch] = {}  # by run
+        self._background = Background()
+        self._runtime = tools.runtime(team, self)
+        #: False once the team's server is known to be gone: nothing of the team needs this keeper.
+        self.up = False
+
+    # Looking
+
+    async def inventory(self) -> Inventory:
+        """Everything of the team that can be seen; starts nothing."""
+        view = await self._runtime.view()
+        self.up = view.presence != "absent"
+        runs = []
+        for session in view.sessions:
+            self._agents[session.run] = session.agent
+            runs.append(await self._describe(session))
+        return Inventory(team=self._team, server=view.presence, server_pid=view.server_pid, runs=runs, why=view.why)
+
+    async def screen(self, run: str) -> list[str]:
+        """The lines of a run's terminal."""
+        return await self._runtime.screen(run)
+
+    def attach_command(self, run: str, *, read_only: bool) -> list[str]:
+        """The argv that joins a run's terminal."""
+        return self._runtime.attach_command(run, read_only=read_only)
+
+    async def read_log(
+        self, agent: str, *, after: int | None, lines: int | None, since: float | None, wait: bool
+    ) -> LogPage:
+        """A page of an agent's output."""
+        return await self._recorder(agent).read(after=after, lines=lines, since=since, wait=wait)
+
+    # Starting
+
+    async def start(self, launches: Sequence[Launch]) -> list[Run]:
+        """Start the runs in one go. What cannot be launched at all is an outcome of its own, not an error."""
+        problems: dict[str, str] = {}
+        orders = []
+        for launch in launches:
+            self._agents[launch.run] = launch.agent
+            self._commands[launch.agent] = (tuple(launch.command), launch.shell)
+            try:
+                orders.append(self._order(launch))
+            except (OSError, CorralError) as error:
+                problems[launch.run] = error.message if isinstance(error, CorralError) else str(error)
+                continue
+            self._recorder(launch.agent).started()
+            if launch.watch_ready:
+                self.watch_ready(launch.run)
+        self.up = True
+        outcomes = dict(zip((order.run for order in orders), await self._runtime.start(orders), strict=True))
+        runs = []
+        for launch in launches:
+            outcome = outcomes.get(launch.run, problems.get(launch.run, ""))
+            if isinstance(outcome, str):
+                self._cancel_watch(launch.run)
+                runs.append(Run(agent=launch.agent, run=launch.run, alive="absent", problem=outcome))
+            else:
+                runs.append(await self._describe(outcome))
+        return runs
+
+    def watch_ready(self, run: str) -> None:
+        """Report when the run can take a message."""
+        agent = self._agents[run]
+        profile = catalogue.for_command(*self._commands[agent]) if agent in self._commands else None
+        self._cancel_watch(run)
+        self._watches[run] = ReadinessWatch(
+            profile.ready if profile else (),
+            lambda: self._runtime.screen(run),
+            lambda evidence: self._ready(run, evidence),
+        )
+
+    def _order(self, launch: Launch) -> SessionOrder:
+        if not os.path.isdir(launch.directory):
+            raise CorralError(f"its workspace {launch.directory} is not there")
+        path = self._launches.write(
+            agent=launch.agent,
+            run=launch.run,
+            command=launch.command,
+            shell=launch.shell,
+            working_directory=launch.directory,
+            environment=launch.environment,
+        )
+        return SessionOrder(agent=launch.agent, run=launch.run, launch_file=path)
+
+    # Words in
+
+    async def send(self, run: str, text: str, *, enter: bool) -> None:
+        """Paste a text into a run's terminal."""
+        agent = self._agents.get(run)
+        if agent is None:
+            raise NotFoundError("the agent has no terminal", "corral restart starts it again")
+        profile = catalogue.for_command(*self._commands[agent]) if agent in self._commands else None
+        pause = profile.paste_pause if profile else _DEFAULT_PASTE_PAUSE
+        await self._runtime.send(run, neutralised(text), enter=enter, pause=pause)
+
+    # Ending
+
+    async def stop(self, runs: Sequence[str], grace: float) -> Ended:
+        """End the runs with everything they started, then take their terminals away."""
+        for run in runs:
+            self._cancel_watch(run)
+        wanted = set(runs)
+        view = await self._runtime.view()
+        roots = [session.pid for session in view.sessions if session.run in wanted and not session.dead]
+        ended = await self._tools.containment.end_runs(self._team, runs, roots, grace)
+        exits = await self._exits()
+        await self._runtime.remove(runs)
+        for run in runs:
+            agent = self._agents.pop(run, None)
+            if agent is not None:
+                self._recorder(agent).ended()
+                self._launches.forget_run(agent, run)
+        return msgspec.structs.replace(ended, exits={run: exits[run] for run in runs if run in exits})
+
+    async def take_down(self, grace: float) -> Ended:
+        """End every process of the team and its tmux server, and wait until they are gone."""
+        for run in list(self._watches):
+            self._cancel_watch(run)
+        self.up = False
+        ended = await self._tools.containment.end_team(self._team, grace)
+        exits = await self._exits()
+        await self._runtime.end_server()
+        for recorder in self._recorders.values():
+            recorder.close()
+        self._recorders.clear()
+        self._launches.forget_team()
+        self._agents.clear()
+        return msgspec.structs.replace(ended, gone=list(exits), exits=exits)
+
+    async def _exits(self) -> dict[str, ExitStatus]:
+        return {session.run: session.exit for session in (await self._runtime.view()).sessions if session.exit}
+
+    def forget_agent(self, agent: str) -> None:
+        """Drop what is kept for an agent that was removed."""
+        self._launches.forget_agent(agent)
+        recorder = self._recorders.pop(agent, None)
+        if recorder is not None:
+            recorder.close()
+
+    def close(self) -> None:
+        """Let go of everything; nothing ends by it."""
+        for run in list(self._watches):
+            self._cancel_watch(run)
+        for recorder in self._recorders.values():
+            recorder.close()
+        self._background.cancel()
+        self._runtime.close()
+
+    # RuntimeListener
+
+    def output(self, run: str, data: bytes) -> None:
+        """The program of a run wrote something."""
+        agent = self._agents.get(run)
+        if agent is not None:
+            self._recorder(agent).add(data)
+        watch = self._watches.get(run)
+        if watch is not None:
+            watch.output()
+
+    def output_lost(self, run: str) -> None:
+        """tmux skipped output because this keeper was too slow; the log says so where it happened."""
+        agent = self._agents.get(run)
+        if agent is not None:
+            self._recorder(agent).add("\r\n[corral: some output is missing here]\r\n".encode())
+
+    def exited(self, session: Session) -> None:
+        """The program of a run ended."""
+        self._cancel_watch(session.run)
+        self._recorder(session.agent).ended()
+        self._background.spawn(self._report_exit(session))
+
+    def server_gone(self, why: str) -> None:
+        """The connection to tmux was lost: find out what that means, then tell."""
+        self._background.spawn(self._report_server())
+
+    async def _report_exit(self, session: Session) -> None:
+        self._report(RunExited(team=self._team, run=await self._describe(session)))
+
+    async def _report_server(self) -> None:
+        if not self.up:
+            return
+        view = await self._runtime.view()
+        self._report(ServerChanged(team=self._team, presence=view.presence, why=view.why))
+
+    def _ready(self, run: str, evidence: str) -> None:
+        self._cancel_watch(run)
+        self._report(RunReady(team=self._team, agent=self._agents[run], run=run, evidence=evidence))
+
+    # Helpers
+
+    def _recorder(self, agent: str) -> Recorder:
+        recorder = self._recorders.get(agent)
+        if recorder is None:
+            recorder = self._recorders[agent] = Recorder(
+                self._tools.log(self._team, agent),
+                on_activity=lambda word, at: self._activity(agent, word, at),
+                on_trouble=lambda why: self._report(Degraded(team=self._team, agent=agent, why=why)),
+            )
+        return recorder
+
+    def _activity(self, agent: str, word: str, at: float) -> None:
+        run = next((run for run, name in reversed(self._agents.items()) if name == agent), "")
+        self._report(ActivityChanged(team=self._team, agent=agent, run=run, activity=word, at=at))
+
+    def _cancel_watch(self, run: str) -> None:
+        watch = self._watches.pop(run, None)
+        if watch is not None:
+            watch.cancel()
+
+    async def _describe(self, session: Session) -> Run:
+        recorder = self._recorder(session.agent)
+        return Run(
+            agent=session.agent,
+            run=session.run,
+            pid=session.pid,
+            alive="absent" if session.dead else "present",
+            exit=session.exit,
+            last_output=recorder.last_output,
+            activity=recorder.activity,
+            last_words=await self._last_words(session) if session.dead else "",
+        )
+
+    async def _last_words(self, session: Session) -> str:
+        try:
+            lines = await self._runtime.screen(session.run, history=_LAST_WORDS_LINES)
+        except CorralError as error:
+            return f"(its screen cannot be read: {error.message})"
+        text = "\n".join(line.rstrip() for line in lines[-_LAST_WORDS_LINES:]).strip()
+        return text[-_LAST_WORDS_CHARACTERS:]

@@ -1,0 +1,272 @@
+"""What the daemon may ask of a keeper, and what a keeper reports by itself.
+
+The records are the wire format as well: msgpack frames, the same over a unix socket, `sudo` or `ssh`. A keeper decides
+nothing. It answers with what it saw, and where it could not see, it says `unknown`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+import msgspec
+
+#: Raised with every change that an older peer would misread; both sides compare it when they meet.
+PROTOCOL = 1
+
+#: Observation has three values. Nothing is killed, restarted or reported gone on "unknown".
+Presence = Literal["present", "absent", "unknown"]
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base of everything on the wire: immutable, named fields, defaults left out."""
+
+
+class Hello(Record, frozen=True):
+    """Who the keeper is; the first answer on every connection."""
+
+    protocol: int
+    version: str
+    instance: str
+    user: str
+    host: str
+    boot_id: str
+    pid: int
+    containment: str
+
+
+class Launch(Record, frozen=True):
+    """One agent to start: a new session with this command in this directory."""
+
+    agent: str
+    #: Names this one start of the agent. A run that exists already is reported, never started twice.
+    run: str
+    #: argv, or with `shell` one string for the person's shell.
+    command: list[str]
+    directory: str
+    shell: bool = False
+    #: The whole environment of the run. None: the one that the agent's last run had (a restart by the supervisor).
+    environment: dict[str, str] | None = None
+    #: Report when the agent can take a message.
+    watch_ready: bool = False
+
+
+class ExitStatus(Record, frozen=True):
+    """How a run ended. Both empty: it is gone and nobody saw how."""
+
+    code: int | None = None
+    signal: int | None = None
+
+
+class Run(Record, frozen=True):
+    """A run as the keeper sees it now."""
+
+    agent: str
+    run: str
+    pid: int | None = None
+    alive: Presence = "present"
+    exit: ExitStatus | None = None
+    #: Wall-clock seconds of the last output; None before the first.
+    last_output: float | None = None
+    activity: str = "unknown"
+    #: Why it could not be started, or what is wrong with it; empty when all is well.
+    problem: str = ""
+    #: The last lines of its screen once it ended.
+    last_words: str = ""
+
+
+class Inventory(Record, frozen=True):
+    """Everything of a team that the keeper can see on its host."""
+
+    team: str
+    server: Presence
+    server_pid: int | None = None
+    runs: list[Run] = []
+    why: str = ""
+
+
+class Residue(Record, frozen=True):
+    """One thing that is left, with what a person needs to deal with it."""
+
+    kind: str
+    name: str
+    pid: int | None = None
+    command: str = ""
+    why: str = ""
+
+
+class Ended(Record, frozen=True):
+    """What stopping some runs did."""
+
+    #: Runs that are proved gone.
+    gone: list[str] = []
+    #: How each ended, where tmux could tell.
+    exits: dict[str, ExitStatus] = {}
+    #: Processes that had to be killed after the grace period.
+    killed: int = 0
+    residue: list[Residue] = []
+
+
+class Check(Record, frozen=True):
+    """One line of the census: what was looked for, how many were found, and each of them."""
+
+    what: str
+    found: int
+    residue: list[Residue] = []
+
+
+class Repository(Record, frozen=True):
+    """What is at the path a team names as its repository."""
+
+    path: str
+    #: "normal", "bare", "empty" (no commit yet), "none" (not a repository) or "missing".
+    kind: str
+    head: str = ""
+    #: It has changes that are in no commit, and so in no worktree.
+    dirty: bool = False
+    problem: str = ""
+
+
+class Workspace(Record, frozen=True):
+    """A directory that an agent may work in."""
+
+    path: str
+    kind: str
+    branch: str = ""
+    #: True if this call made it; false if it was there already.
+    created: bool = False
+    #: Something a person should know: the repository is dirty, an old worktree is used again, …
+    note: str = ""
+
+
+class WorkspaceRemoval(Record, frozen=True):
+    """What became of a workspace: removed, or kept for the work in it."""
+
+    path: str
+    removed: bool
+    #: Why it was kept, or what was thrown away with it.
+    why: str = ""
+
+
+class LogEntry(Record, frozen=True):
+    """A piece of terminal output."""
+
+    time: float
+    text: str
+
+
+class LogPage(Record, frozen=True):
+    """Output from a cursor on, and the cursor to go on from."""
+
+    entries: list[LogEntry]
+    next: int
+    #: Output between the cursor asked for and the first entry is gone (rotated away).
+    cut: bool = False
+
+
+# What a keeper reports by itself.
+
+
+class RunExited(Record, frozen=True, tag="exited"):
+    """The process of a run ended."""
+
+    team: str
+    run: Run
+
+
+class RunReady(Record, frozen=True, tag="ready"):
+    """The agent can take a message; `evidence` says how that is known."""
+
+    team: str
+    agent: str
+    run: str
+    evidence: str
+
+
+class ActivityChanged(Record, frozen=True, tag="activity"):
+    """An agent began to write to its terminal, or has been quiet for a while."""
+
+    team: str
+    agent: str
+    run: str
+    activity: str
+    at: float
+
+
+class ServerChanged(Record, frozen=True, tag="server"):
+    """The team's tmux server went away, stopped answering, or answers again."""
+
+    team: str
+    presence: Presence
+    why: str = ""
+
+
+class Degraded(Record, frozen=True, tag="degraded"):
+    """The keeper goes on, but with less than was asked for (a log that cannot be written, …)."""
+
+    team: str
+    agent: str
+    why: str
+
+
+Report = RunExited | RunReady | ActivityChanged | ServerChanged | Degraded
+
+
+class Keeper(Protocol):
+    """One keeper, wherever it runs. Every call may raise `UnavailableError`: then the outcome is unknown."""
+
+    async def hello(self) -> Hello:
+        """Who this keeper is."""
+
+    async def inventory(self, team: str) -> Inventory:
+        """What there is of `team`. Starts nothing."""
+
+    async def repository(self, path: str) -> Repository:
+        """What kind of repository is at `path`."""
+
+    async def prepare_workspace(
+        self, *, team: str, agent: str, kind: str, path: str, repo: str | None
+    ) -> Workspace:
+        """Make, or find again, the workspace of an agent. Work that is in it stays."""
+
+    async def inspect_workspaces(self, team: str) -> list[WorkspaceRemoval]:
+        """The worktrees of `team` that exist, each with the work that is in it (`why`)."""
+
+    async def remove_workspace(
+        self, *, team: str, agent: str, path: str, repo: str | None, discard: bool
+    ) -> WorkspaceRemoval:
+        """Remove a worktree if no work would be lost by it, or if `discard` says so."""
+
+    async def start(self, team: str, launches: list[Launch]) -> list[Run]:
+        """Start the runs, all in one go; each has its own outcome. Idempotent by run."""
+
+    async def watch_ready(self, team: str, run: str) -> None:
+        """Report `RunReady` for a run that was started earlier."""
+
+    async def stop(self, team: str, runs: list[str], grace: float) -> Ended:
+        """End the runs with everything they started: politely, then after `grace` seconds by force."""
+
+    async def take_down(self, team: str, grace: float) -> Ended:
+        """End everything of the team, its tmux server last, and wait until it is gone."""
+
+    async def census(self, team: str) -> list[Check]:
+        """Look for what is left of the team by means that do not rely on what the keeper remembers."""
+
+    async def send(self, team: str, run: str, text: str, *, enter: bool) -> None:
+        """Paste `text` into the terminal of a run and, with `enter`, submit it."""
+
+    async def forget_agent(self, team: str, agent: str) -> None:
+        """Drop what is kept to start the agent again. Its log stays."""
+
+    async def screen(self, team: str, run: str) -> list[str]:
+        """The lines of the terminal now."""
+
+    async def attach_command(self, team: str, run: str, *, read_only: bool) -> list[str]:
+        """The argv that joins the terminal of a run."""
+
+    async def read_log(
+        self, *, team: str, agent: str, after: int | None, lines: int | None, since: float | None, wait: bool
+    ) -> LogPage:
+        """Output after a cursor, or the end of it; with `wait`, not before there is some."""
+
+    async def shut_down(self, *, force: bool) -> bool:
+        """Ask the keeper to end. It refuses (False) while a tmux server of its is up, unless `force`."""

@@ -1,0 +1,53 @@
+"""Where the output of an agent and the way to start it are kept on a keeper's host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from corral.ports.keeper import LogPage
+
+
+class Log(Protocol):
+    """The output of one agent: bounded, with the time of every piece, readable from any cursor."""
+
+    @property
+    def dirty(self) -> bool:
+        """True if there is something to flush."""
+
+    def add(self, time: float, data: bytes) -> None:
+        """Take a piece of output; it is kept with the next `flush`."""
+
+    def flush(self) -> None:
+        """Keep what was added. Raises OSError, and drops it, if that cannot be done."""
+
+    def read(self, *, after: int | None, lines: int | None, since: float | None) -> LogPage:
+        """A page of output from a cursor on, or with `after` None the end of it."""
+
+    def close(self) -> None:
+        """Let go of what is held open."""
+
+
+class Launches(Protocol):
+    """How a program gets its argv and environment without either being seen."""
+
+    def write(
+        self,
+        *,
+        agent: str,
+        run: str,
+        command: Sequence[str],
+        shell: bool,
+        working_directory: str,
+        environment: Mapping[str, str] | None,
+    ) -> str:
+        """Prepare a run and return the file to start. None as environment: the one of the agent's last run."""
+
+    def forget_run(self, agent: str, run: str) -> None:
+        """Drop what was prepared for a run that ended."""
+
+    def forget_agent(self, agent: str) -> None:
+        """Drop everything of an agent."""
+
+    def forget_team(self) -> None:
+        """Drop everything of the team."""

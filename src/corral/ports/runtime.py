@@ -1,0 +1,89 @@
+"""What runs the sessions of a team: tmux today, plain processes beside it later.
+
+A runtime starts programs in terminals, tells what became of them, and carries words in and output out. It kills
+nothing but terminals: ending processes is the business of containment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from corral.ports.keeper import ExitStatus, Presence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOrder:
+    """A session to start."""
+
+    agent: str
+    run: str
+    #: Absolute path of the launch file; it is run with /bin/sh and becomes the agent's program.
+    launch_file: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """A session as the runtime sees it."""
+
+    agent: str
+    run: str
+    pid: int
+    #: True once the program ended; its terminal may still be there to be read.
+    dead: bool = False
+    exit: ExitStatus | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What there is. `sessions` means nothing unless `presence` is "present"."""
+
+    presence: Presence
+    server_pid: int | None = None
+    sessions: tuple[Session, ...] = ()
+    why: str = ""
+
+
+class RuntimeListener(Protocol):
+    """Who wants to hear of what happens; called in the event loop."""
+
+    def output(self, run: str, data: bytes) -> None:
+        """The program wrote these bytes to its terminal."""
+
+    def output_lost(self, run: str) -> None:
+        """Output was skipped, because the listener was too slow for it."""
+
+    def exited(self, session: Session) -> None:
+        """The program ended; `session.exit` says how, if that is known."""
+
+    def server_gone(self, why: str) -> None:
+        """The connection to the server was lost. Whether the server lives is for `view` to find out."""
+
+
+class Runtime(Protocol):
+    """The sessions of one team."""
+
+    async def view(self) -> View:
+        """Look, and connect to a server that is there. Starts nothing."""
+
+    async def start(self, orders: Sequence[SessionOrder]) -> list[Session | str]:
+        """Start the sessions in one go, the server first if need be. A string is why one was refused."""
+
+    async def send(self, run: str, text: str, *, enter: bool, pause: float) -> None:
+        """Paste text into a session; with `enter`, submit it after a pause."""
+
+    async def screen(self, run: str, history: int = 0) -> list[str]:
+        """The screen of a session with up to `history` lines above it, trailing blank lines left out."""
+
+    async def remove(self, runs: Sequence[str]) -> None:
+        """Take away the terminals of these runs."""
+
+    async def end_server(self) -> None:
+        """End the server, politely first, and return when its process is gone."""
+
+    def attach_command(self, run: str, *, read_only: bool) -> list[str]:
+        """The argv that joins a session."""
+
+    def close(self) -> None:
+        """Let go of everything without ending anything."""

@@ -1,0 +1,60 @@
+"""State and journal, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from corral.domain.records import Agent, Event, NewEvent, Team, Who
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one transaction does: records put or dropped, and the events that tell of it."""
+
+    who: Who
+    time: float
+    put_teams: Sequence[Team] = ()
+    drop_teams: Sequence[str] = ()
+    put_agents: Sequence[Agent] = ()
+    drop_agents: Sequence[tuple[str, str]] = ()
+    events: Sequence[NewEvent] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Everything that is known, at one moment."""
+
+    teams: list[Team]
+    agents: list[Agent]
+
+
+class Store(Protocol):
+    """Owned by one daemon. A commit that returned is on the disk; one that raised changed nothing."""
+
+    #: Names the instance for good; made with the store.
+    instance: str
+    #: Secret of the instance, for keyed hashes.
+    salt: bytes
+
+    async def load(self) -> Snapshot:
+        """All teams and agents."""
+
+    async def commit(self, change: Change) -> list[Event]:
+        """Do all of it or nothing; the events as they stand in the journal now."""
+
+    async def events(
+        self,
+        *,
+        after: int | None = None,
+        since: float | None = None,
+        team: str = "",
+        agent: str = "",
+        last: int | None = None,
+        limit: int = 1000,
+    ) -> list[Event]:
+        """Events in order: those after a sequence number, or with `last` the newest ones."""
+
+    async def close(self) -> None:
+        """Let go of the store."""

@@ -1,0 +1,71 @@
+"""Frames between a daemon and a keeper: four bytes of length, then msgpack.
+
+The same over a unix socket or a pipe. Requests and answers carry a number; reports by the keeper carry none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+
+import msgspec
+
+from corral.ports.keeper import Record, Report
+
+_LENGTH = struct.Struct("!I")
+#: A frame larger than this is a mistake or an attack; the connection ends.
+MAX_FRAME = 64 * 1024 * 1024
+
+
+class Call(Record, frozen=True, tag="call"):
+    """A request; `arguments` is a map of the verb's own fields."""
+
+    number: int
+    verb: str
+    arguments: msgspec.Raw
+
+
+class Answer(Record, frozen=True, tag="answer"):
+    """The answer to a call."""
+
+    number: int
+    value: msgspec.Raw
+
+
+class Failure(Record, frozen=True, tag="failure"):
+    """The call failed; `error` is the error object of the contract."""
+
+    number: int
+    error: dict[str, object]
+
+
+class Told(Record, frozen=True, tag="told"):
+    """Something happened that nobody asked for."""
+
+    report: Report
+
+
+Frame = Call | Answer | Failure | Told
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Frame)
+
+
+def pack(value: object) -> msgspec.Raw:
+    """A value as the inside of a frame."""
+    return msgspec.Raw(_encoder.encode(value))
+
+
+def encode(frame: Frame) -> bytes:
+    """A whole frame."""
+    body = _encoder.encode(frame)
+    return _LENGTH.pack(len(body)) + body
+
+
+async def read(reader: asyncio.StreamReader) -> Frame:
+    """The next frame. Raises EOFError (asyncio.IncompleteReadError) at the end, ValueError for nonsense."""
+    (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
+    if length > MAX_FRAME:
+        raise ValueError(f"a frame of {length} bytes")
+    frame: Frame = _decoder.decode(await reader.readexactly(length))
+    return frame

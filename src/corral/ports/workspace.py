@@ -1,0 +1,23 @@
+"""Where agents work."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from corral.ports.keeper import Repository, Workspace, WorkspaceRemoval
+
+
+class Workspaces(Protocol):
+    """Makes and removes workspaces. Nothing that holds work is removed unless `discard` says so."""
+
+    async def repository(self, path: str) -> Repository:
+        """What kind of repository is at `path`."""
+
+    async def prepare(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
+        """Make the workspace, or find the one that is there."""
+
+    async def inspect(self, team: str) -> list[WorkspaceRemoval]:
+        """The worktrees of the team that exist; `why` names the work in each, empty if there is none."""
+
+    async def remove(self, *, team: str, agent: str, path: str, repo: str | None, discard: bool) -> WorkspaceRemoval:
+        """Remove a worktree if nothing would be lost."""

@@ -1,0 +1,226 @@
+"""Use cases on single agents: stop, restart, rm, send, attach, screen, logs."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from corral.domain import messages, states
+from corral.domain.errors import CorralError, RefusedError, UnavailableError
+from corral.domain.records import Agent, NewEvent, Who
+from corral.ports.keeper import LogEntry
+from corral.service.progress import Progress, Tell
+from corral.supervise.registry import Registry
+from corral.supervise.supervisor import DEFAULT_GRACE, Supervisor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentDone:
+    """What became of one agent."""
+
+    agent: str
+    state: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRemoved:
+    """What became of an agent that was to be removed."""
+
+    agent: str
+    removed: bool
+    #: The worktree that stayed because of the work in it.
+    kept: str | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A receipt for a message."""
+
+    team: str
+    agent: str
+    message: str
+    state: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedOutput:
+    """A piece of one agent's output."""
+
+    team: str
+    agent: str
+    time: float
+    text: str
+
+
+class Agents:
+    """The use cases."""
+
+    def __init__(self, registry: Registry, supervisor: Supervisor) -> None:
+        self._registry = registry
+        self._supervisor = supervisor
+
+    async def stop(
+        self, who: Who, team: str, names: Sequence[str], *, grace: float | None, tell: Tell
+    ) -> list[AgentDone]:
+        """End agents with everything they started; their records and workspaces stay."""
+        async with self._supervisor.lock(team):
+            for name in names:
+                tell(Progress(agent=name, step="stopping", of=len(names)))
+            await self._supervisor.stop(team, names, DEFAULT_GRACE if grace is None else grace, who)
+        return self._done(team, names, tell, "stopped")
+
+    async def restart(
+        self, who: Who, team: str, names: Sequence[str], *, grace: float | None, tell: Tell
+    ) -> list[AgentDone]:
+        """Stop what runs and start it again with the environment it had. Clears a failure."""
+        async with self._supervisor.lock(team):
+            for name in names:
+                tell(Progress(agent=name, step="stopping", of=len(names)))
+            await self._supervisor.stop(team, names, DEFAULT_GRACE if grace is None else grace, who)
+            stuck = [name for name in names if self._registry.agent(team, name).state == states.FAILED and self._left(team, name)]
+            await self._supervisor.start(team, [name for name in names if name not in stuck], who)
+        return self._done(team, names, tell, "started")
+
+    async def remove(
+        self, who: Who, team: str, names: Sequence[str], *, discard: bool, force: bool, tell: Tell
+    ) -> list[AgentRemoved]:
+        """Forget agents that are at rest. A worktree with work in it stays, unless `discard` says otherwise."""
+        async with self._supervisor.lock(team):
+            live = [name for name in names if self._registry.agent(team, name).state not in states.AT_REST]
+            if live and not force:
+                raise RefusedError(f"{', '.join(live)} still runs", "stop it first, or use --force")
+            if live:
+                await self._supervisor.stop(team, live, DEFAULT_GRACE, who)
+            keeper = await self._supervisor.link.open()
+            outcomes = []
+            for done, name in enumerate(names, 1):
+                outcomes.append(await self._remove_one(who, self._registry.agent(team, name), discard=discard))
+                tell(Progress(agent=name, step="removed", done=done, of=len(names)))
+                await keeper.forget_agent(team, name)
+        return outcomes
+
+    async def send(self, who: Who, agent: Agent, raw: bytes, *, enter: bool) -> Sent:
+        """Paste a message into an agent's terminal and submit it."""
+        text = messages.checked(raw)
+        self._must_run(agent)
+        keeper = await self._supervisor.link.open()
+        message = secrets.token_hex(8)
+        data = {"message": message, "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+        try:
+            await keeper.send(agent.team, agent.run, text, enter=enter)
+        except CorralError as error:
+            outcome = "unknown" if isinstance(error, UnavailableError) else "failed"
+            await self._journal(who, agent, "message.failed", outcome, {**data, "reason": error.message})
+            raise
+        state = "submitted" if enter else "pasted"
+        await self._journal(who, agent, f"message.{state}", "ok", data)
+        return Sent(team=agent.team, agent=agent.name, message=message, state=state, bytes=len(raw))
+
+    async def attach(self, who: Who, agent: Agent, *, read_only: bool) -> list[str]:
+        """The argv that joins an agent's terminal; who joined is journalled."""
+        keeper = await self._supervisor.link.open()
+        argv = await keeper.attach_command(agent.team, agent.run, read_only=read_only)
+        await self._journal(who, agent, "agent.attached", "ok", {"read_only": read_only})
+        return argv
+
+    async def screen(self, agent: Agent) -> list[str]:
+        """The lines of an agent's terminal now."""
+        keeper = await self._supervisor.link.open()
+        return await keeper.screen(agent.team, agent.run)
+
+    async def logs(
+        self, team: str, names: Sequence[str], *, lines: int | None, since: float | None, follow: bool
+    ) -> AsyncIterator[LoggedOutput]:
+        """The output of agents: what there is, oldest first over all of them, then with `follow` what comes."""
+        keeper = await self._supervisor.link.open()
+        cursors: dict[str, int] = {}
+        past: list[tuple[str, LogEntry]] = []
+        for name in names:
+            page = await keeper.read_log(
+                team=team, agent=name, after=None, lines=lines, since=since, wait=False
+            )
+            while True:
+                past.extend((name, entry) for entry in page.entries)
+                if not page.entries or page.next == cursors.get(name):
+                    break
+                cursors[name] = page.next
+                page = await keeper.read_log(
+                    team=team, agent=name, after=page.next, lines=None, since=since, wait=False
+                )
+            cursors[name] = page.next
+        for name, entry in sorted(past, key=lambda item: item[1].time):
+            yield LoggedOutput(team=team, agent=name, time=entry.time, text=entry.text)
+        if not follow:
+            return
+        queue: asyncio.Queue[LoggedOutput | CorralError] = asyncio.Queue(maxsize=100)
+
+        async def pump(name: str, cursor: int) -> None:
+            try:
+                while True:
+                    page = await keeper.read_log(
+                        team=team, agent=name, after=cursor, lines=None, since=None, wait=True
+                    )
+                    cursor = page.next
+                    for entry in page.entries:
+                        await queue.put(LoggedOutput(team=team, agent=name, time=entry.time, text=entry.text))
+            except CorralError as error:
+                await queue.put(error)
+
+        pumps = [asyncio.create_task(pump(name, cursor)) for name, cursor in cursors.items()]
+        try:
+            while True:
+                piece = await queue.get()
+                if isinstance(piece, CorralError):
+                    raise piece
+                yield piece
+        finally:
+            for task in pumps:
+                task.cancel()
+
+    def _must_run(self, agent: Agent) -> None:
+        if agent.state == states.UNKNOWN:
+            raise UnavailableError(f"nobody can tell whether {agent.name} is alive: {agent.reason}", "try again later")
+        if agent.state != states.RUNNING:
+            raise CorralError(
+                f"{agent.name} is {agent.state}; nobody would read it", f"corral restart {agent.name} starts it again"
+            )
+
+    async def _remove_one(self, who: Who, agent: Agent, *, discard: bool) -> AgentRemoved:
+        keeper = await self._supervisor.link.open()
+        if agent.run:
+            await keeper.stop(agent.team, [agent.run], DEFAULT_GRACE)
+        kept, detail = None, ""
+        if agent.workspace_kind == "worktree":
+            repo = self._registry.teams[agent.team].repo
+            removal = await keeper.remove_workspace(
+                team=agent.team, agent=agent.name, path=agent.workspace, repo=repo, discard=discard
+            )
+            detail = removal.why
+            kept = agent.workspace if not removal.removed and removal.why else None
+        event = NewEvent(
+            event="agent.removed", team=agent.team, agent=agent.name, data={"kept": kept, "detail": detail}
+        )
+        await self._registry.commit(who, drop_agents=[agent.key], events=[event])
+        return AgentRemoved(agent=agent.name, removed=True, kept=kept, detail=detail)
+
+    async def _journal(self, who: Who, agent: Agent, event: str, outcome: str, data: dict[str, object]) -> None:
+        entry = NewEvent(event=event, team=agent.team, agent=agent.name, outcome=outcome, data=data)
+        await self._registry.commit(who, events=[entry])
+
+    def _left(self, team: str, name: str) -> bool:
+        return self._registry.agent(team, name).reason.startswith("left behind")
+
+    def _done(self, team: str, names: Sequence[str], tell: Tell, step: str) -> list[AgentDone]:
+        outcomes = []
+        for done, name in enumerate(names, 1):
+            agent = self._registry.agent(team, name)
+            failed = agent.state == states.FAILED
+            tell(Progress(agent=name, step="failed" if failed else step, detail=agent.reason, done=done, of=len(names)))
+            outcomes.append(AgentDone(agent=name, state=agent.state, detail=agent.reason))
+        return outcomes

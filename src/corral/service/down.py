@@ -1,0 +1,143 @@
+"""`corral down`: end everything of a team, then prove it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from corral.domain import lifecycle, states
+from corral.domain.errors import NotFoundError
+from corral.domain.records import Agent, NewEvent, Team, Who
+from corral.ports.keeper import Check, Keeper, Residue, WorkspaceRemoval
+from corral.service.progress import Progress, Tell
+from corral.supervise.registry import Registry
+from corral.supervise.supervisor import DEFAULT_GRACE, Supervisor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A workspace that stayed because of the work in it."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """Proof of what a teardown did and left."""
+
+    team: str
+    clean: bool
+    checks: Sequence[Check]
+    seconds: float
+    stopped: Sequence[str]
+    #: Processes that had to be killed after the grace period.
+    killed: int = 0
+    kept: Sequence[Kept] = ()
+    discarded: Sequence[Kept] = ()
+
+
+class Down:
+    """The use case. A second `down` of a team while one is under way waits for it and gets the same receipt."""
+
+    def __init__(self, registry: Registry, supervisor: Supervisor, now: Callable[[], float]) -> None:
+        self._registry = registry
+        self._supervisor = supervisor
+        self._now = now
+        self._under_way: dict[str, asyncio.Task[Receipt]] = {}
+
+    async def __call__(self, who: Who, team: str, *, grace: float | None, discard: bool, tell: Tell) -> Receipt:
+        """Take the team down. The receipt says what is left; nothing that holds work is removed without `discard`."""
+        task = self._under_way.get(team)
+        if task is None:
+            work = self._do(who, team, DEFAULT_GRACE if grace is None else grace, discard=discard, tell=tell)
+            task = self._under_way[team] = asyncio.get_running_loop().create_task(work)
+            task.add_done_callback(lambda _: self._under_way.pop(team, None))
+        return await asyncio.shield(task)
+
+    async def _do(self, who: Who, name: str, grace: float, *, discard: bool, tell: Tell) -> Receipt:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        async with self._supervisor.lock(name):
+            team = self._registry.teams.get(name)
+            if team is None:
+                raise NotFoundError(f"no team {name} is up", "corral ps shows what is up")
+            agents = self._registry.of_team(name)
+            keeper = await self._supervisor.link.open()
+            await self._announce(who, agents.values())
+            for agent in agents:
+                tell(Progress(agent=agent, step="stopping", of=len(agents)))
+            ended = await self._supervisor.insist(lambda keeper: keeper.take_down(name, grace))
+            for done, agent in enumerate(agents, 1):
+                tell(Progress(agent=agent, step="stopped", done=done, of=len(agents)))
+            keeper = await self._supervisor.link.open()
+            removals = await self._remove_workspaces(keeper, team, agents.values(), discard=discard)
+            checks = [*await keeper.census(name), _worktree_check(removals)]
+            receipt = Receipt(
+                team=name,
+                clean=not any(check.found for check in checks),
+                checks=checks,
+                seconds=round(loop.time() - began, 3),
+                stopped=list(agents),
+                killed=ended.killed,
+                kept=[Kept(path=r.path, why=r.why) for r in removals if not r.removed and r.why],
+                discarded=[Kept(path=r.path, why=r.why) for r in removals if r.removed and r.why],
+            )
+            await self._record(who, team, agents.values(), receipt)
+        return receipt
+
+    async def _announce(self, who: Who, agents: Iterable[Agent]) -> None:
+        now = self._now()
+        records = [lifecycle.stopping(agent, now) for agent in agents if agent.state in states.LIVE]
+        events = [NewEvent(event="agent.stopping", team=agent.team, agent=agent.name) for agent in records]
+        await self._registry.commit(who, agents=records, events=events)
+
+    async def _remove_workspaces(
+        self, keeper: Keeper, team: Team, agents: Iterable[Agent], *, discard: bool
+    ) -> list[WorkspaceRemoval]:
+        removed = [
+            await keeper.remove_workspace(
+                team=team.name, agent=agent.name, path=agent.workspace, repo=team.repo, discard=discard
+            )
+            for agent in agents
+            if agent.workspace_kind == "worktree"
+        ]
+        # The disk has the last word, not the answers above.
+        left = await keeper.inspect_workspaces(team.name)
+        return [removal for removal in removed if removal.removed] + left
+
+    async def _record(self, who: Who, team: Team, agents: Iterable[Agent], receipt: Receipt) -> None:
+        """Forget the team if nothing is left of it; else keep it, so that the rest can still be dealt with."""
+        event = NewEvent(
+            event="team.down",
+            team=team.name,
+            outcome="ok" if receipt.clean else "failed",
+            data={
+                "checks": {check.what: check.found for check in receipt.checks},
+                "seconds": receipt.seconds,
+                "killed": receipt.killed,
+                "kept": [kept.path for kept in receipt.kept],
+                "discarded": [f"{kept.path}: {kept.why}" for kept in receipt.discarded],
+            },
+        )
+        if receipt.clean:
+            await self._registry.commit(
+                who, drop_teams=[team.name], drop_agents=[agent.key for agent in agents], events=[event]
+            )
+        else:
+            now = self._now()
+            left = [
+                replace(agent, state=states.STOPPED, since=now, pid=None, reason="something of the team was left behind")
+                for agent in agents
+            ]
+            await self._registry.commit(who, agents=left, events=[event])
+
+
+def _worktree_check(removals: Sequence[WorkspaceRemoval]) -> Check:
+    residue = [
+        Residue(kind="worktree", name=removal.path, why="holds no work, and could not be removed")
+        for removal in removals
+        if not removal.removed and not removal.why
+    ]
+    return Check(what="worktrees", found=len(residue), residue=residue)

@@ -1,0 +1,53 @@
+"""Reading the journal: what there is, and then what comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from corral.domain.records import Event
+from corral.ports.store import Store
+from corral.supervise.registry import Registry
+
+_PAGE = 500
+
+
+class Journal:
+    """The use case."""
+
+    def __init__(self, registry: Registry, store: Store) -> None:
+        self._registry = registry
+        self._store = store
+
+    async def read(
+        self,
+        *,
+        team: str = "",
+        agent: str = "",
+        after: int | None = None,
+        since: float | None = None,
+        last: int | None = None,
+        follow: bool = False,
+    ) -> AsyncIterator[Event]:
+        """Events in order, without a gap and without a repeat; with `follow`, for as long as somebody listens."""
+        cursor = after
+        while True:
+            # Taken before the look: an event that comes between the look and the wait ends the wait at once.
+            growth = asyncio.ensure_future(self._registry.journal_growth())
+            await asyncio.sleep(0)
+            try:
+                page = await self._store.events(
+                    after=cursor, since=since, team=team, agent=agent, last=last, limit=_PAGE
+                )
+                for event in page:
+                    cursor = event.seq
+                    yield event
+                last = None
+                if cursor is None:
+                    cursor = 0
+                if len(page) < _PAGE:
+                    if not follow:
+                        return
+                    await growth
+            finally:
+                growth.cancel()

@@ -1,0 +1,82 @@
+"""Which team, which agents does a person mean?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from corral.domain.errors import NotFoundError, WrongUseError
+from corral.domain.records import Agent, Team
+from corral.supervise.registry import Registry
+
+
+def find_team(registry: Registry, *, name: str = "", file: str = "", cwd: str = "") -> Team:
+    """The team of that name or file; else the one whose directory is around `cwd`; else the only one."""
+    if name:
+        team = registry.teams.get(name)
+        if team is None:
+            up = ", ".join(registry.teams) or "none"
+            raise NotFoundError(f"no team {name} is up", f"teams that are up: {up}")
+        return team
+    if file:
+        for team in registry.teams.values():
+            if team.file == file:
+                return team
+        raise NotFoundError(f"no team of {file} is up", "corral ps shows what is up")
+    here = _around(registry, cwd)
+    if len(here) == 1:
+        return here[0]
+    if not registry.teams:
+        raise NotFoundError("no team is up", "corral up starts one")
+    if not here and len(registry.teams) == 1:
+        return next(iter(registry.teams.values()))
+    choices = ", ".join(team.name for team in here or registry.teams.values())
+    raise WrongUseError(f"which team? there are: {choices}", "name it with --team, or go to its directory")
+
+
+def find_agent(registry: Registry, *, team: str, agent: str, cwd: str) -> Agent:
+    """The agent of that name in the named team, in the team around `cwd`, or the only agent of that name."""
+    if team:
+        return registry.agent(find_team(registry, name=team).name, agent)
+    found = [record for record in registry.agents.values() if record.name == agent]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        if len(registry.teams) == 1:
+            return registry.agent(next(iter(registry.teams)), agent)
+        raise NotFoundError(f"there is no agent {agent}", "corral ps shows the agents there are")
+    here = {record.name for record in _around(registry, cwd)}
+    near = [record for record in found if record.team in here]
+    if len(near) == 1:
+        return near[0]
+    choices = ", ".join(f"{record.team}/{record.name}" for record in found)
+    raise WrongUseError(f"{agent} is in several teams: {choices}", "give it as TEAM/AGENT")
+
+
+def find_agents(
+    registry: Registry, *, team: str, agents: Sequence[str], everyone: bool, cwd: str
+) -> tuple[Team, list[str]]:
+    """A team and the names of some of its agents, in the order of the file."""
+    if everyone:
+        chosen = find_team(registry, name=team, cwd=cwd)
+        return chosen, list(registry.of_team(chosen.name))
+    if not agents:
+        raise WrongUseError("which agents?", "name them, or take all of them with --all")
+    records = [find_agent(registry, team=team, agent=name, cwd=cwd) for name in agents]
+    teams = {record.team for record in records}
+    if len(teams) > 1:
+        raise WrongUseError(f"these agents are in several teams: {', '.join(sorted(teams))}", "one team at a time")
+    (only,) = teams
+    wanted = {record.name for record in records}
+    return registry.teams[only], [name for name in registry.of_team(only) if name in wanted]
+
+
+def _around(registry: Registry, cwd: str) -> list[Team]:
+    """Teams whose directory is `cwd` or above it, nearest first; only the nearest if they differ."""
+    inside = [team for team in registry.teams.values() if cwd and _is_within(cwd, team.directory)]
+    longest = max((len(team.directory) for team in inside), default=0)
+    return [team for team in inside if len(team.directory) == longest]
+
+
+def _is_within(path: str, directory: str) -> bool:
+    return os.path.commonpath([os.path.abspath(path), directory]) == directory

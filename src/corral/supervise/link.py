@@ -1,0 +1,52 @@
+"""The daemon's link to its keeper: opened when it is needed, opened again when it breaks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from corral.ports.keeper import Hello, Keeper, Report
+
+#: Opens a connection, starting a keeper if there is none: (on_report, on_lost) → keeper.
+Connect = Callable[[Callable[[Report], None], Callable[[], None]], Awaitable[Keeper]]
+
+
+class KeeperLink:
+    """One keeper, connected or not."""
+
+    def __init__(self, connect: Connect, on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> None:
+        self._connect = connect
+        self._on_report = on_report
+        self._on_lost = on_lost
+        self._opening = asyncio.Lock()
+        self._keeper: Keeper | None = None
+        self._hello: Hello | None = None
+
+    @property
+    def presence(self) -> str:
+        """ "present" while connected, else "absent"."""
+        return "present" if self._keeper is not None else "absent"
+
+    async def open(self) -> Keeper:
+        """The keeper; raises UnavailableError if none can be had."""
+        async with self._opening:
+            if self._keeper is None:
+                keeper = await self._connect(self._on_report, self._lost)
+                self._hello = await keeper.hello()
+                self._keeper = keeper
+            return self._keeper
+
+    @property
+    def hello(self) -> Hello:
+        """Who the keeper said it is; only after `open`."""
+        assert self._hello is not None
+        return self._hello
+
+    @property
+    def connected(self) -> Keeper | None:
+        """The keeper if there is a connection now; opens none."""
+        return self._keeper
+
+    def _lost(self) -> None:
+        self._keeper = None
+        self._on_lost()

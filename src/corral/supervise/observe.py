@@ -1,0 +1,128 @@
+"""What a look at the host means for what we know. Pure: records and observations in, records and events out."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from corral.domain import lifecycle, states
+from corral.domain.records import (
+    PROMPT_SENDING,
+    PROMPT_UNKNOWN,
+    PROMPT_WAITING,
+    Agent,
+    NewEvent,
+)
+from corral.ports.keeper import ExitStatus, Inventory, Run
+
+
+@dataclass(slots=True)
+class Findings:
+    """What follows from an observation."""
+
+    agents: dict[tuple[str, str], Agent] = field(default_factory=dict)
+    events: list[NewEvent] = field(default_factory=list)
+    #: Agents to be started again after a pause.
+    restart: list[Agent] = field(default_factory=list)
+    #: Agents whose stop was interrupted, to be stopped for good.
+    finish_stop: list[Agent] = field(default_factory=list)
+    #: Runs whose first prompt still waits for the agent to be ready.
+    await_ready: list[Agent] = field(default_factory=list)
+
+    def note(self, agent: Agent, event: str, outcome: str = "ok", **data: object) -> None:
+        """Keep a changed agent together with the event that tells of it."""
+        self.agents[agent.key] = agent
+        self.events.append(NewEvent(event=event, team=agent.team, agent=agent.name, outcome=outcome, data=data))
+
+
+def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) -> Findings:
+    """Bring the records of one team in line with what its keeper sees."""
+    findings = Findings()
+    runs = {run.run: run for run in inventory.runs}
+    for agent in agents:
+        if agent.state == states.BACKOFF:
+            findings.restart.append(agent)
+        if agent.state not in states.LIVE:
+            continue
+        run = runs.get(agent.run)
+        if inventory.server == "unknown":
+            _lose_sight(findings, agent, inventory.why or "tmux does not answer", now)
+        elif agent.state == states.STOPPING:
+            # Also when its terminal is gone: what it had started may not be.
+            findings.finish_stop.append(agent)
+        elif run is not None and run.alive == "present":
+            _see(findings, agent, run, now)
+        elif run is not None:
+            run_exited(findings, agent, run, now)
+        elif agent.state == states.STARTING:
+            failed = lifecycle.not_started(agent, "its start was interrupted", now)
+            findings.note(failed, "agent.failed", "failed", reason=failed.reason, run=agent.run)
+        else:
+            # Proved absent, by a server that answers or by there being none; how it ended nobody saw.
+            why = "its terminal is gone" if inventory.server == "present" else "the team's tmux server is gone"
+            run_exited(findings, agent, Run(agent=agent.name, run=agent.run, exit=ExitStatus(), problem=why), now)
+    return findings
+
+
+def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
+    """A run ended: the policy decides what is next."""
+    status = run.exit or ExitStatus()
+    name = signal_name(status.signal)
+    code = 128 + status.signal if status.signal is not None else status.code
+    how = lifecycle.how_it_ended(code, name)
+    if run.problem:
+        how += f" ({run.problem})"
+    if agent.state == states.STOPPING:
+        # Its end was asked for; whoever asked tells when everything of it is gone.
+        findings.agents[agent.key] = replace(agent, exit_code=code, exit_signal=status.signal)
+        return
+    ended = lifecycle.exited(agent, code, status.signal, how, now)
+    findings.note(
+        ended,
+        "agent.exited",
+        "ok" if code == 0 else "failed",
+        run=run.run,
+        exit_code=code,
+        signal=name or None,
+        reason=how,
+        last_words=run.last_words,
+        next=ended.state,
+    )
+    if ended.state == states.BACKOFF:
+        findings.restart.append(ended)
+
+
+def lose_sight(agents: Iterable[Agent], why: str, now: float) -> Findings:
+    """The keeper cannot be reached: nothing is known of any of these."""
+    findings = Findings()
+    for agent in agents:
+        _lose_sight(findings, agent, why, now)
+    return findings
+
+
+def _lose_sight(findings: Findings, agent: Agent, why: str, now: float) -> None:
+    unseen = lifecycle.unseen(agent, why, now)
+    if unseen is not agent:
+        findings.note(unseen, "agent.unknown", "unknown", reason=why)
+
+
+def _see(findings: Findings, agent: Agent, run: Run, now: float) -> None:
+    seen = lifecycle.running(agent, run.pid, now)
+    if seen is not agent:
+        findings.note(seen, "agent.found", run=run.run, pid=run.pid, was=agent.state)
+    if seen.prompt_state == PROMPT_WAITING:
+        findings.await_ready.append(seen)
+    elif seen.prompt_state == PROMPT_SENDING:
+        # Nobody knows how far it got; saying it twice would be worse than asking a person.
+        findings.note(replace(seen, prompt_state=PROMPT_UNKNOWN), "prompt.unknown", "unknown", run=run.run)
+
+
+def signal_name(number: int | None) -> str:
+    """SIGKILL for 9; the number itself where it has no name; empty for none."""
+    if number is None:
+        return ""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

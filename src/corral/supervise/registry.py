@@ -1,0 +1,135 @@
+"""What the daemon knows, in memory and in the store, changed together.
+
+Reads never touch the disk. A change by a command is refused as a whole when the store cannot take it. A change that was
+*observed* happened whether or not it can be written: it counts at once, and is written as soon as the store takes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Iterable, Sequence
+
+from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
+from corral.ports.store import Change, Store
+
+log = logging.getLogger("corral.daemon")
+
+#: Observed events that wait for the store; the oldest go first when a full disk stays full.
+_MOST_UNSAVED_EVENTS = 10_000
+
+
+class Registry:
+    """Teams and agents by name."""
+
+    def __init__(self, store: Store, now: Callable[[], float], at_rest_mark: str) -> None:
+        self._store = store
+        self._now = now
+        self._at_rest_mark = at_rest_mark
+        self._unsaved_agents: dict[tuple[str, str], Agent] = {}
+        self._unsaved_events: list[NewEvent] = []
+        self._journal_grew = asyncio.Event()
+        self.teams: dict[str, Team] = {}
+        self.agents: dict[tuple[str, str], Agent] = {}
+        #: What each agent does now; observed, and never stored.
+        self.activity: dict[tuple[str, str], str] = {}
+
+    async def load(self) -> None:
+        """Read what the last daemon knew."""
+        snapshot = await self._store.load()
+        self.teams = {team.name: team for team in snapshot.teams}
+        self.agents = {agent.key: agent for agent in snapshot.agents}
+        self._mark_rest()
+
+    def of_team(self, team: str) -> dict[str, Agent]:
+        """The agents of a team by name, in the order of its file."""
+        agents = sorted(
+            (agent for agent in self.agents.values() if agent.team == team), key=lambda agent: agent.position
+        )
+        return {agent.name: agent for agent in agents}
+
+    def agent(self, team: str, name: str) -> Agent:
+        """The agent, or NotFoundError."""
+        agent = self.agents.get((team, name))
+        if agent is None:
+            known = ", ".join(self.of_team(team)) or "none"
+            raise NotFoundError(f"team {team} has no agent {name}", f"its agents are: {known}")
+        return agent
+
+    async def commit(
+        self,
+        who: Who,
+        *,
+        teams: Sequence[Team] = (),
+        drop_teams: Sequence[str] = (),
+        agents: Sequence[Agent] = (),
+        drop_agents: Sequence[tuple[str, str]] = (),
+        events: Sequence[NewEvent] = (),
+    ) -> None:
+        """Change state and journal in one transaction, or raise and change nothing."""
+        if teams and not self.teams:
+            self._remove_rest_mark()
+        await self._store.commit(
+            Change(
+                who=who,
+                time=self._now(),
+                put_teams=teams,
+                drop_teams=drop_teams,
+                put_agents=[*self._unsaved_agents.values(), *agents],
+                drop_agents=drop_agents,
+                events=[*self._unsaved_events, *events],
+            )
+        )
+        self._unsaved_agents.clear()
+        self._unsaved_events.clear()
+        for team in teams:
+            self.teams[team.name] = team
+        for name in drop_teams:
+            self.teams.pop(name, None)
+        self._remember(agents)
+        for key in drop_agents:
+            self.agents.pop(key, None)
+            self.activity.pop(key, None)
+        self._mark_rest()
+        self._journal_grew.set()
+        self._journal_grew = asyncio.Event()
+
+    async def observe(self, agents: Iterable[Agent], events: Sequence[NewEvent]) -> None:
+        """Take note of what happened by itself. Never raises for a store that cannot be written."""
+        changed = list(agents)
+        self._remember(changed)
+        try:
+            await self.commit(SUPERVISOR, agents=changed, events=events)
+        except CorralError as error:
+            log.error("kept in memory until the store can be written: %s", error.message)
+            self._unsaved_agents.update((agent.key, agent) for agent in changed)
+            self._unsaved_events.extend(events)
+            del self._unsaved_events[:-_MOST_UNSAVED_EVENTS]
+
+    async def journal_growth(self) -> None:
+        """Wait until something was journalled after this call."""
+        await self._journal_grew.wait()
+
+    def _remember(self, agents: Iterable[Agent]) -> None:
+        self.agents.update((agent.key, agent) for agent in agents)
+
+    def _mark_rest(self) -> None:
+        if self.teams:
+            return
+        try:
+            with open(self._at_rest_mark, "w", encoding="ascii"):
+                return
+        except OSError as error:
+            log.error("cannot write %s: %s", self._at_rest_mark, error.strerror)
+
+    def _remove_rest_mark(self) -> None:
+        try:
+            os.unlink(self._at_rest_mark)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise CorralError(
+                f"cannot remove {self._at_rest_mark}: {error.strerror}", "make CORRAL_HOME writable, then try again"
+            ) from error

@@ -1,0 +1,379 @@
+"""The loop: what keepers report becomes records (`observe`), and what follows from the records is done.
+
+Every action on a team is done under that team's lock, one at a time: two `up`s are one, and a restart by policy never
+meets a stop by a person half-way. An intent is written down before it is acted on, so that whoever comes after a crash
+knows what may have been begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from corral.background import Background
+from corral.domain import lifecycle, states
+from corral.domain.errors import CorralError, UnavailableError
+from corral.domain.records import (
+    PROMPT_SENDING,
+    PROMPT_SENT,
+    PROMPT_UNKNOWN,
+    PROMPT_WAITING,
+    SUPERVISOR,
+    Agent,
+    NewEvent,
+    Who,
+)
+from corral.ports.keeper import (
+    ActivityChanged,
+    Degraded,
+    Ended,
+    Keeper,
+    Launch,
+    Report,
+    Run,
+    RunExited,
+    RunReady,
+    ServerChanged,
+)
+from corral.supervise import observe
+from corral.supervise.link import Connect, KeeperLink
+from corral.supervise.observe import Findings
+from corral.supervise.registry import Registry
+
+log = logging.getLogger("corral.daemon")
+_T = TypeVar("_T")
+
+#: Seconds between asking an agent to end and ending it by force.
+DEFAULT_GRACE = 5.0
+#: How long what an ended run left behind gets to go by itself before its successor is started.
+_LEFTOVER_GRACE = 2.0
+_ATTEMPTS = 3
+_RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+
+
+class Supervisor:
+    """Keeps agents as their records say."""
+
+    def __init__(self, registry: Registry, connect: Connect, now: Callable[[], float]) -> None:
+        self._registry = registry
+        self._now = now
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._reports: asyncio.Queue[Report] = asyncio.Queue()
+        self._background = Background()
+        self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
+        self.link = KeeperLink(connect, self._reports.put_nowait, self._keeper_lost)
+
+    async def begin(self) -> None:
+        """Start the loop, and find again what an earlier daemon left running."""
+        self._background.spawn(self._consume(), name="reports")
+        if self._registry.teams:
+            await self._look_everywhere()
+
+    async def end(self) -> None:
+        """Stop the loop. Agents go on, and so does the keeper as long as a team needs it."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._background.cancel()
+        keeper = self.link.connected
+        if keeper is not None and not self._registry.teams:
+            try:
+                await keeper.shut_down(force=False)
+            except UnavailableError as error:
+                log.info("the keeper is gone already: %s", error.message)
+
+    def lock(self, team: str) -> asyncio.Lock:
+        """Held by whoever acts on the team."""
+        return self._locks.setdefault(team, asyncio.Lock())
+
+    # Acting; the caller holds the team's lock
+
+    async def start(
+        self, team: str, names: Sequence[str], who: Who, environments: Mapping[str, dict[str, str]] | None = None
+    ) -> None:
+        """Start a new run of each agent. Without environments, each gets the one of its last run.
+
+        Raises only if nothing can be known; what could not be started is `failed` in the registry afterwards.
+        """
+        keeper = await self.link.open()
+        hello = self.link.hello
+        agents = [self._registry.agents[team, name] for name in names]
+        old_runs = [agent.run for agent in agents if agent.run]
+        if old_runs:
+            await keeper.stop(team, old_runs, _LEFTOVER_GRACE)
+        now = self._now()
+        begun = [
+            replace(
+                lifecycle.begin(agent, secrets.token_hex(6), now, by_person=who is not SUPERVISOR),
+                user=hello.user,
+                host=hello.host,
+                containment=hello.containment,
+            )
+            for agent in agents
+        ]
+        await self._registry.commit(
+            who, agents=begun, events=[_event("agent.starting", agent, run=agent.run) for agent in begun]
+        )
+        launches = [
+            Launch(
+                agent=agent.name,
+                run=agent.run,
+                command=list(agent.command),
+                shell=agent.shell,
+                directory=agent.workspace,
+                environment=None if environments is None else environments[agent.name],
+                watch_ready=agent.prompt_state == PROMPT_WAITING,
+            )
+            for agent in begun
+        ]
+        try:
+            runs = await self._launch(team, launches)
+        except CorralError as error:
+            await self._start_failed(begun, error)
+            raise
+        await self._note_started(team, runs)
+
+    async def stop(self, team: str, names: Sequence[str], grace: float, who: Who) -> Ended:
+        """End these agents with everything they started."""
+        for name in names:
+            self._cancel_restart((team, name))
+        now = self._now()
+        agents = [self._registry.agents[team, name] for name in names]
+        resting = [agent for agent in agents if agent.state not in states.LIVE]
+        live = [lifecycle.stopping(agent, now) for agent in agents if agent.state in states.LIVE]
+        idle = [
+            lifecycle.stopped(agent, agent.exit_code, agent.exit_signal, now)
+            for agent in resting
+            if agent.state not in states.AT_REST
+        ]
+        await self._registry.commit(
+            who,
+            agents=[*live, *idle],
+            events=[_event("agent.stopping", agent) for agent in live] + [_event("agent.stopped", agent) for agent in idle],
+        )
+        runs = {agent.run: agent for agent in live if agent.run}
+        if not runs:
+            return Ended()
+        ended = await self.insist(lambda keeper: keeper.stop(team, list(runs), grace))
+        await self._note_stopped(team, runs, ended, who)
+        return ended
+
+    async def reconcile(self, team: str) -> None:
+        """Look at the team's host and bring the records in line. Raises UnavailableError if nobody answers."""
+        keeper = await self.link.open()
+        inventory = await keeper.inventory(team)
+        for run in inventory.runs:
+            self._registry.activity[team, run.agent] = run.activity
+        agents = self._registry.of_team(team).values()
+        await self._follow(observe.from_inventory(agents, inventory, self._now()))
+
+    async def _launch(self, team: str, launches: list[Launch]) -> list[Run]:
+        """Start the runs, also over a keeper that dies on the way: a run that is there is never started again."""
+        return await self.insist(lambda keeper: keeper.start(team, launches))
+
+    async def insist(self, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
+        """Do something idempotent through a keeper, once more with the next keeper if the first one dies."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            keeper = await self.link.open()
+            try:
+                return await act(keeper)
+            except UnavailableError:
+                # Another connection means that the keeper died. The same one means that tmux is silent.
+                if attempt == _ATTEMPTS or self.link.connected is keeper:
+                    raise
+        raise AssertionError("unreachable")
+
+    async def _note_started(self, team: str, runs: Sequence[Run]) -> None:
+        now = self._now()
+        findings = Findings()
+        for run in runs:
+            agent = self._registry.agents[team, run.agent]
+            if agent.run != run.run or agent.state != states.STARTING:
+                continue  # it ended already, and that was noted
+            if run.problem:
+                failed = lifecycle.not_started(agent, run.problem, now)
+                findings.note(failed, "agent.failed", "failed", reason=run.problem, run=run.run)
+            else:
+                alive = lifecycle.running(agent, run.pid, now)
+                findings.note(alive, "agent.started", run=run.run, pid=run.pid, workspace=agent.workspace)
+        await self._registry.observe(findings.agents.values(), findings.events)
+
+    async def _start_failed(self, begun: Sequence[Agent], error: CorralError) -> None:
+        now = self._now()
+        findings = Findings()
+        for agent in begun:
+            current = self._registry.agents[agent.key]
+            if current.run != agent.run or current.state != states.STARTING:
+                continue
+            if isinstance(error, UnavailableError):
+                findings.note(
+                    lifecycle.unseen(current, error.message, now), "agent.unknown", "unknown", reason=error.message
+                )
+            else:
+                findings.note(
+                    lifecycle.not_started(current, error.message, now), "agent.failed", "failed", reason=error.message
+                )
+        await self._registry.observe(findings.agents.values(), findings.events)
+
+    async def _note_stopped(self, team: str, runs: Mapping[str, Agent], ended: Ended, who: Who) -> None:
+        now = self._now()
+        gone = set(ended.gone)
+        agents, events = [], []
+        for run, before in runs.items():
+            current = self._registry.agents.get(before.key, before)
+            status = ended.exits.get(run)
+            code = current.exit_code
+            if status is not None:
+                code = 128 + status.signal if status.signal is not None else status.code
+            if run in gone:
+                agent = lifecycle.stopped(current, code, status.signal if status else current.exit_signal, now)
+                events.append(_event("agent.stopped", agent, exit_code=code, killed=ended.killed or None))
+            else:
+                left = ", ".join(f"{thing.pid} {thing.command}" for thing in ended.residue)
+                agent = replace(current, state=states.FAILED, since=now, reason=f"left behind: {left}")
+                events.append(_event("agent.stopped", agent, outcome="failed", reason=agent.reason))
+            agents.append(agent)
+            self._registry.activity.pop((team, agent.name), None)
+        await self._registry.commit(who, agents=agents, events=events)
+
+    # What keepers tell
+
+    async def _consume(self) -> None:
+        while True:
+            reports = [await self._reports.get()]
+            while not self._reports.empty():
+                reports.append(self._reports.get_nowait())
+            findings = Findings()
+            for report in reports:
+                self._take(report, findings)
+            if findings.agents or findings.events:
+                await self._follow(findings)
+
+    def _take(self, report: Report, findings: Findings) -> None:
+        if isinstance(report, ActivityChanged):
+            agent = self._registry.agents.get((report.team, report.agent))
+            if agent is not None and agent.state == states.RUNNING:
+                self._registry.activity[agent.key] = report.activity
+        elif isinstance(report, RunExited):
+            key = (report.team, report.run.agent)
+            agent = findings.agents.get(key) or self._registry.agents.get(key)
+            if agent is not None and agent.run == report.run.run and agent.state in states.LIVE:
+                self._registry.activity.pop(key, None)
+                observe.run_exited(findings, agent, report.run, self._now())
+        elif isinstance(report, RunReady):
+            self._background.spawn(self._deliver_prompt(report))
+        elif isinstance(report, ServerChanged):
+            self._background.spawn(self._look(report.team))
+        elif isinstance(report, Degraded):
+            log.warning("%s/%s: %s", report.team, report.agent, report.why)
+            findings.events.append(
+                NewEvent(
+                    event="agent.degraded",
+                    team=report.team,
+                    agent=report.agent,
+                    outcome="degraded",
+                    data={"reason": report.why},
+                )
+            )
+
+    async def _follow(self, findings: Findings) -> None:
+        """Write findings down and set in motion what follows from them."""
+        await self._registry.observe(findings.agents.values(), findings.events)
+        for agent in findings.restart:
+            self._cancel_restart(agent.key)
+            self._timers[agent.key] = asyncio.get_running_loop().call_later(
+                lifecycle.RESTART_DELAY, self._spawn_restart, agent
+            )
+        for agent in findings.finish_stop:
+            self._background.spawn(self._finish_stop(agent), name=f"finish the stop of {agent.name}")
+        keeper = self.link.connected
+        if keeper is not None:
+            for agent in findings.await_ready:
+                await keeper.watch_ready(agent.team, agent.run)
+
+    def _cancel_restart(self, key: tuple[str, str]) -> None:
+        timer = self._timers.pop(key, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _spawn_restart(self, agent: Agent) -> None:
+        self._background.spawn(self._restart(agent), name=f"restart {agent.name}")
+
+    async def _finish_stop(self, agent: Agent) -> None:
+        async with self.lock(agent.team):
+            current = self._registry.agents.get(agent.key)
+            if current is not None and current.run == agent.run and current.state == states.STOPPING:
+                await self.stop(agent.team, [agent.name], DEFAULT_GRACE, SUPERVISOR)
+
+    async def _restart(self, agent: Agent) -> None:
+        self._timers.pop(agent.key, None)
+        async with self.lock(agent.team):
+            current = self._registry.agents.get(agent.key)
+            if current is None or current.run != agent.run or current.state != states.BACKOFF:
+                return
+            try:
+                await self.start(agent.team, [agent.name], SUPERVISOR)
+            except CorralError as error:
+                log.error("%s/%s was not started again: %s", agent.team, agent.name, error.message)
+
+    async def _deliver_prompt(self, ready: RunReady) -> None:
+        agent = self._registry.agents.get((ready.team, ready.agent))
+        if agent is None or agent.run != ready.run or agent.prompt_state != PROMPT_WAITING:
+            return
+        keeper = await self.link.open()
+        await self._prompt_is(ready, PROMPT_SENDING, "prompt.sending", evidence=ready.evidence)
+        try:
+            await keeper.send(ready.team, ready.run, agent.prompt, enter=True)
+        except CorralError as error:
+            await self._prompt_is(ready, PROMPT_UNKNOWN, "prompt.unknown", "unknown", reason=error.message)
+        else:
+            await self._prompt_is(ready, PROMPT_SENT, "prompt.submitted", bytes=len(agent.prompt.encode()))
+
+    async def _prompt_is(self, ready: RunReady, state: str, event: str, outcome: str = "ok", **data: object) -> None:
+        agent = self._registry.agents.get((ready.team, ready.agent))
+        if agent is not None and agent.run == ready.run:
+            findings = Findings()
+            findings.note(replace(agent, prompt_state=state), event, outcome, run=ready.run, **data)
+            await self._registry.observe(findings.agents.values(), findings.events)
+
+    # Losing and finding the keeper
+
+    def _keeper_lost(self) -> None:
+        log.warning("the keeper went away; looking for it")
+        if self._registry.teams:
+            self._background.spawn(self._look_everywhere(), name="find the keeper")
+
+    async def _look_everywhere(self) -> None:
+        for team in list(self._registry.teams):
+            await self._look(team)
+
+    async def _look(self, team: str) -> None:
+        """Reconcile a team, and go on trying for as long as nobody answers."""
+        for attempt in range(10_000):
+            async with self.lock(team):
+                if team not in self._registry.teams:
+                    return
+                try:
+                    await self.reconcile(team)
+                except CorralError as error:
+                    log.warning("team %s cannot be seen: %s", team, error.message)
+                    agents = self._registry.of_team(team).values()
+                    lost = observe.lose_sight(agents, error.message, self._now())
+                    await self._registry.observe(lost.agents.values(), lost.events)
+                else:
+                    if all(agent.state != states.UNKNOWN for agent in self._registry.of_team(team).values()):
+                        return
+            await asyncio.sleep(_RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)])
+
+
+def _event(event: str, agent: Agent, outcome: str = "ok", **data: object) -> NewEvent:
+    return NewEvent(
+        event=event,
+        team=agent.team,
+        agent=agent.name,
+        outcome=outcome,
+        data={name: value for name, value in data.items() if value is not None},
+    )

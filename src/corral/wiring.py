@@ -1,0 +1,135 @@
+"""Puts the parts together. The only module that picks adapters.
+
+Imports are inside the functions: a keeper must not carry the daemon's web server and database along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+
+from corral import hosting
+from corral.domain.errors import CorralError
+from corral.places import Places
+
+log = logging.getLogger("corral")
+
+#: A daemon that was started by a command goes by itself this long after its last team went down.
+LINGER_SECONDS = 600.0
+#: How long a new keeper waits for one that is just ending.
+_TAKE_OVER_SECONDS = 10.0
+
+
+def run_daemon(ready_fd: int | None) -> int:
+    """Run the daemon of the instance that the environment names, until it is told to end."""
+    places = Places.from_environment()
+    places.create()
+    hosting.begin_process("daemon")
+    with hosting.only_one(places.daemon_lock, "daemon"):
+        asyncio.run(_daemon(places, ready_fd))
+    return 0
+
+
+def run_keeper(ready_fd: int | None) -> int:
+    """Run the keeper of the instance that the environment names, until nobody needs it."""
+    places = Places.from_environment()
+    places.create()
+    hosting.begin_process("keeper")
+    instance = os.environ.get("CORRAL_INSTANCE", "")
+    if not instance:
+        raise CorralError("CORRAL_INSTANCE is not set", "a keeper is started by the daemon; there is no need to")
+    with hosting.only_one(places.keeper_lock, "keeper", wait_seconds=_TAKE_OVER_SECONDS):
+        asyncio.run(_keeper(places, instance, ready_fd))
+    return 0
+
+
+async def _daemon(places: Places, ready_fd: int | None) -> None:
+    from corral.adapters.sqlite.store import SqliteStore
+    from corral.adapters.unix_keeper.spawn import LocalKeeper
+    from corral.api.app import Services, make_app
+    from corral.api.server import DaemonServer
+    from corral.service.agents import Agents
+    from corral.service.down import Down
+    from corral.service.journal import Journal
+    from corral.service.linger import Linger
+    from corral.service.up import Up
+    from corral.supervise.registry import Registry
+    from corral.supervise.supervisor import Supervisor
+
+    store = await SqliteStore.open(places.database)
+    try:
+        registry = Registry(store, time.time, places.at_rest_mark)
+        await registry.load()
+        supervisor = Supervisor(registry, LocalKeeper(places, store.instance).connect, time.time)
+        linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)
+        server: DaemonServer
+        services = Services(
+            places=places,
+            instance=store.instance,
+            started_at=time.time(),
+            registry=registry,
+            supervisor=supervisor,
+            up=Up(registry, supervisor, store, places, time.time),
+            down=Down(registry, supervisor, time.time),
+            agents=Agents(registry, supervisor),
+            journal=Journal(registry, store),
+            end=lambda: server.end(),
+            busy=linger.busy,
+        )
+        server = DaemonServer(make_app(services))
+        linger.on_idle(server.end)
+        hosting.on_signals(asyncio.get_running_loop(), server.end)
+        listening = hosting.listen(places.daemon_socket)
+        await supervisor.begin()
+        log.info("serving %s for instance %s", places.daemon_socket, store.instance)
+        hosting.say_ready(ready_fd)
+        await server.serve(sockets=[listening])
+        os.unlink(places.daemon_socket)
+        await supervisor.end()
+        log.info("ended; %d teams stay up", len(registry.teams))
+    finally:
+        await store.close()
+
+
+async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
+    import getpass
+    import platform
+
+    from corral.adapters.files.launch import LaunchFiles
+    from corral.adapters.files.logbook import LogBook
+    from corral.adapters.git.workspaces import GitWorkspaces
+    from corral.adapters.procfs import processes
+    from corral.adapters.procfs.containment import ProcessContainment
+    from corral.adapters.tmux.runtime import TmuxRuntime
+    from corral.domain.environment import team_markers
+    from corral.keeper.server import KeeperServer, KeeperService
+    from corral.keeper.tools import HostTools
+
+    tools = HostTools(
+        runtime=lambda team, listener: TmuxRuntime(
+            socket_path=places.tmux_socket(team),
+            scratch_dir=places.launch_dir,
+            markers=team_markers(instance, team),
+            listener=listener,
+            tmux=os.environ.get("CORRAL_TMUX") or "tmux",
+        ),
+        containment=ProcessContainment(places, instance),
+        workspaces=GitWorkspaces(places),
+        log=lambda team, agent: LogBook(places.agent_log(team, agent)),
+        launches=lambda team: LaunchFiles(os.path.join(places.launch_dir, team)),
+    )
+    service = KeeperService(
+        tools=tools,
+        instance=instance,
+        user=getpass.getuser(),
+        host=platform.node(),
+        boot_id=processes.boot_id(),
+    )
+    hosting.on_signals(asyncio.get_running_loop(), service.done.set)
+    listening = hosting.listen(places.keeper_socket)
+    log.info("serving %s", places.keeper_socket)
+    await KeeperServer(service).serve(listening, lambda: hosting.say_ready(ready_fd))
+    os.unlink(places.keeper_socket)
+    log.info("ended")
