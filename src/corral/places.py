@@ -101,7 +101,7 @@ class Places:
             raise WrongUseError(
                 f"the runtime directory {self.runtime} is {length} bytes long; sockets below it would not fit "
                 f"into the {SOCKET_PATH_LIMIT} bytes that Linux allows",
-                f"set CORRAL_RUNTIME_DIR to a directory of at most {room} bytes, such as /run/user/{os.getuid()}/corral",
+                f"set CORRAL_RUNTIME_DIR to a directory of at most {room} bytes, such as /run/user/{os.getuid()}/c",
             )
 
     def create(self) -> None:
@@ -118,10 +118,8 @@ def _user_home(env: "os._Environ[str] | dict[str, str]") -> str:
 def _private_directory(path: str) -> None:
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        try:
-            os.mkdir(path, 0o700)
-        except FileExistsError:
-            pass
+        if not os.path.isdir(path):
+            os.makedirs(path, mode=0o700, exist_ok=True)
         info = os.stat(path)
     except OSError as error:
         raise CorralError(

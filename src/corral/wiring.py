@@ -51,6 +51,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.api.app import Services, make_app
     from corral.api.server import DaemonServer
     from corral.service.agents import Agents
+    from corral.service.context import Context
     from corral.service.down import Down
     from corral.service.journal import Journal
     from corral.service.linger import Linger
@@ -63,6 +64,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         registry = Registry(store, time.time, places.at_rest_mark)
         await registry.load()
         supervisor = Supervisor(registry, LocalKeeper(places, store.instance).connect, time.time)
+        context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
         linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)
         server: DaemonServer
         services = Services(
@@ -71,10 +73,10 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             started_at=time.time(),
             registry=registry,
             supervisor=supervisor,
-            up=Up(registry, supervisor, store, places, time.time),
-            down=Down(registry, supervisor, time.time),
-            agents=Agents(registry, supervisor),
-            journal=Journal(registry, store),
+            up=Up(context),
+            down=Down(context),
+            agents=Agents(context),
+            journal=Journal(context),
             end=lambda: server.end(),
             busy=linger.busy,
         )

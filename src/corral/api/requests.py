@@ -60,7 +60,7 @@ async def body(request: Request, kind: type[_T]) -> _T:
     try:
         return msgspec.json.decode(await request.body(), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise WrongUseError(f"the request's body does not fit: {error}", "docs/reference/api.md has its fields") from error
+        raise WrongUseError(f"the body of the request does not fit: {error}", "see docs/reference/api.md") from error
 
 
 def text(request: Request, name: str) -> str:

@@ -27,7 +27,14 @@ def is_exportable(name: str) -> bool:
 
 
 def agent_environment(
-    ambient: Mapping[str, str], declared: Mapping[str, str], *, instance: str, home: str, runtime: str, team: str, agent: str
+    ambient: Mapping[str, str],
+    declared: Mapping[str, str],
+    *,
+    instance: str,
+    home: str,
+    runtime: str,
+    team: str,
+    agent: str,
 ) -> dict[str, str]:
     """The whole environment of an agent, except for what changes with every run."""
     environment = {

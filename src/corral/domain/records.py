@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 from corral.domain import states
 
 #: Where the first prompt of a run is on its way into the agent.
-PROMPT_NONE, PROMPT_WAITING, PROMPT_SENDING, PROMPT_SENT, PROMPT_UNKNOWN = "none", "waiting", "sending", "sent", "unknown"
+PROMPT_NONE = "none"
+PROMPT_WAITING = "waiting"
+PROMPT_SENDING = "sending"
+PROMPT_SENT = "sent"
+#: Its delivery was interrupted: it is not sent again blindly.
+PROMPT_UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -27,11 +27,13 @@ _NEXT = {
     '"""': re.compile(r'\\.|"{3,5}', re.DOTALL),
     "'''": re.compile(r"'{3,5}"),
 }
+#: The start of the next line that is neither blank nor a comment.
+_SAYS_SOMETHING = re.compile(r"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """One header, one `key = value`, or one line that says nothing (blank, or a comment)."""
+    """One header, one `key = value`, or the blank lines and comments between two of these."""
 
     #: The line on which it begins, counted from 1.
     line: int
@@ -55,30 +57,17 @@ class Statement:
 
 def statements(text: str) -> Iterator[Statement]:
     """The statements of `text` in order: exact for valid TOML, and up to its first mistake for any other."""
-    inside = ""
-    brackets = dots = deepest = 0
-    start, line, position = 0, 1, 0
-    while found := _NEXT[inside].search(text, position):
-        position, mark = found.end(), found.group()
-        if mark == "\n":
-            inside = ""
-            if brackets == 0:
-                yield _statement(text, start, position, line, deepest)
-                line += text.count("\n", start, position)
-                start, dots, deepest = position, 0, 0
-        elif inside:
-            if mark.startswith(inside):
-                inside = ""
-        elif mark in _NEXT:
-            inside = mark
-        elif mark == ".":
-            dots += 1
+    start, line = 0, 1
+    while start < len(text):
+        next_said = _SAYS_SOMETHING.search(text, start)
+        if next_said and next_said.start() == start:
+            end, depth = _end_of_statement(text, start)
         else:
-            dots = 0
-            brackets = max(0, brackets + (mark in "[{") - (mark in "]}"))
-        deepest = max(deepest, brackets, dots)
-    if start < len(text):
-        yield _statement(text, start, len(text), line, deepest)
+            end, depth = next_said.start() if next_said else len(text), 0
+        body = text[start:end]
+        last_line = line + body.rstrip("\n").count("\n")
+        yield Statement(line=line, last_line=last_line, start=start, text=body, depth=depth)
+        start, line = end, line + body.count("\n")
 
 
 def lines_of(text: str, paths: Iterable[Path]) -> dict[Path, int]:
@@ -141,9 +130,29 @@ def path_set_by(statement: Statement, header: Path) -> Path:
     return ()
 
 
-def _statement(text: str, start: int, end: int, line: int, depth: int) -> Statement:
-    body = text[start:end]
-    return Statement(line=line, last_line=line + body.rstrip("\n").count("\n"), start=start, text=body, depth=depth)
+def _end_of_statement(text: str, start: int) -> tuple[int, int]:
+    """Where the line after the statement that begins at `start` begins, and how deep the statement nests."""
+    inside = ""
+    brackets = dots = deepest = 0
+    position = start
+    while found := _NEXT[inside].search(text, position):
+        position, mark = found.end(), found.group()
+        if mark == "\n":
+            inside = ""
+            if brackets == 0:
+                return position, deepest
+        elif inside:
+            if mark.startswith(inside):
+                inside = ""
+        elif mark in _NEXT:
+            inside = mark
+        elif mark == ".":
+            dots += 1
+        else:
+            dots = 0
+            brackets = max(0, brackets + (mark in "[{") - (mark in "]}"))
+        deepest = max(deepest, brackets, dots)
+    return len(text), deepest
 
 
 def _paths(table: Mapping[str, object], above: Path) -> Iterator[Path]:

@@ -150,6 +150,7 @@ class TeamKeeper:
             self._cancel_watch(run)
         wanted = set(runs)
         view = await self._runtime.view()
+        self._runtime.unwatch(runs)
         roots = [session.pid for session in view.sessions if session.run in wanted and not session.dead]
         ended = await self._tools.containment.end_runs(self._team, runs, roots, grace)
         exits = await self._exits()
@@ -166,6 +167,8 @@ class TeamKeeper:
         for run in list(self._watches):
             self._cancel_watch(run)
         self.up = False
+        view = await self._runtime.view()
+        self._runtime.unwatch([session.run for session in view.sessions])
         ended = await self._tools.containment.end_team(self._team, grace)
         exits = await self._exits()
         await self._runtime.end_server()
@@ -210,7 +213,7 @@ class TeamKeeper:
         """tmux skipped output because this keeper was too slow; the log says so where it happened."""
         agent = self._agents.get(run)
         if agent is not None:
-            self._recorder(agent).add("\r\n[corral: some output is missing here]\r\n".encode())
+            self._recorder(agent).add(b"\r\n[corral: some output is missing here]\r\n")
 
     def exited(self, session: Session) -> None:
         """The program of a run ended."""
@@ -220,16 +223,16 @@ class TeamKeeper:
 
     def server_gone(self, why: str) -> None:
         """The connection to tmux was lost: find out what that means, then tell."""
-        self._background.spawn(self._report_server())
+        self._background.spawn(self._report_server(why))
 
     async def _report_exit(self, session: Session) -> None:
         self._report(RunExited(team=self._team, run=await self._describe(session)))
 
-    async def _report_server(self) -> None:
-        if not self.up:
-            return
-        view = await self._runtime.view()
-        self._report(ServerChanged(team=self._team, presence=view.presence, why=view.why))
+    async def _report_server(self, why: str) -> None:
+        if self.up:
+            view = await self._runtime.view()
+            self.up = view.presence != "absent"
+            self._report(ServerChanged(team=self._team, presence=view.presence, why=view.why or why))
 
     def _ready(self, run: str, evidence: str) -> None:
         self._cancel_watch(run)

@@ -76,6 +76,9 @@ class Runtime(Protocol):
     async def screen(self, run: str, history: int = 0) -> list[str]:
         """The screen of a session with up to `history` lines above it, trailing blank lines left out."""
 
+    def unwatch(self, runs: Sequence[str]) -> None:
+        """Report no exit of these runs any more: whoever ends them will see it."""
+
     async def remove(self, runs: Sequence[str]) -> None:
         """Take away the terminals of these runs."""
 

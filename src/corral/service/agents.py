@@ -12,9 +12,9 @@ from corral.domain import messages, states
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.records import Agent, NewEvent, Who
 from corral.ports.keeper import LogEntry
+from corral.service.context import Context
 from corral.service.progress import Progress, Tell
-from corral.supervise.registry import Registry
-from corral.supervise.supervisor import DEFAULT_GRACE, Supervisor
+from corral.supervise.supervisor import DEFAULT_GRACE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +61,9 @@ class LoggedOutput:
 class Agents:
     """The use cases."""
 
-    def __init__(self, registry: Registry, supervisor: Supervisor) -> None:
-        self._registry = registry
-        self._supervisor = supervisor
+    def __init__(self, context: Context) -> None:
+        self._registry = context.registry
+        self._supervisor = context.supervisor
 
     async def stop(
         self, who: Who, team: str, names: Sequence[str], *, grace: float | None, tell: Tell
@@ -83,8 +83,8 @@ class Agents:
             for name in names:
                 tell(Progress(agent=name, step="stopping", of=len(names)))
             await self._supervisor.stop(team, names, DEFAULT_GRACE if grace is None else grace, who)
-            stuck = [name for name in names if self._registry.agent(team, name).state == states.FAILED and self._left(team, name)]
-            await self._supervisor.start(team, [name for name in names if name not in stuck], who)
+            ended = [name for name in names if self._registry.agent(team, name).state in states.AT_REST]
+            await self._supervisor.start(team, ended, who)
         return self._done(team, names, tell, "started")
 
     async def remove(
@@ -212,9 +212,6 @@ class Agents:
     async def _journal(self, who: Who, agent: Agent, event: str, outcome: str, data: dict[str, object]) -> None:
         entry = NewEvent(event=event, team=agent.team, agent=agent.name, outcome=outcome, data=data)
         await self._registry.commit(who, events=[entry])
-
-    def _left(self, team: str, name: str) -> bool:
-        return self._registry.agent(team, name).reason.startswith("left behind")
 
     def _done(self, team: str, names: Sequence[str], tell: Tell, step: str) -> list[AgentDone]:
         outcomes = []

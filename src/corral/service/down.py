@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from corral.domain import lifecycle, states
 from corral.domain.errors import NotFoundError
 from corral.domain.records import Agent, NewEvent, Team, Who
 from corral.ports.keeper import Check, Keeper, Residue, WorkspaceRemoval
+from corral.service.context import Context
 from corral.service.progress import Progress, Tell
-from corral.supervise.registry import Registry
-from corral.supervise.supervisor import DEFAULT_GRACE, Supervisor
+from corral.supervise.supervisor import DEFAULT_GRACE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +41,10 @@ class Receipt:
 class Down:
     """The use case. A second `down` of a team while one is under way waits for it and gets the same receipt."""
 
-    def __init__(self, registry: Registry, supervisor: Supervisor, now: Callable[[], float]) -> None:
-        self._registry = registry
-        self._supervisor = supervisor
-        self._now = now
+    def __init__(self, context: Context) -> None:
+        self._registry = context.registry
+        self._supervisor = context.supervisor
+        self._now = context.now
         self._under_way: dict[str, asyncio.Task[Receipt]] = {}
 
     async def __call__(self, who: Who, team: str, *, grace: float | None, discard: bool, tell: Tell) -> Receipt:
@@ -128,7 +128,7 @@ class Down:
         else:
             now = self._now()
             left = [
-                replace(agent, state=states.STOPPED, since=now, pid=None, reason="something of the team was left behind")
+                replace(agent, state=states.STOPPED, since=now, pid=None, reason="something of its team is left")
                 for agent in agents
             ]
             await self._registry.commit(who, agents=left, events=[event])

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from corral.domain.records import Event
-from corral.ports.store import Store
-from corral.supervise.registry import Registry
+from corral.service.context import Context
 
 _PAGE = 500
 
@@ -15,9 +14,9 @@ _PAGE = 500
 class Journal:
     """The use case."""
 
-    def __init__(self, registry: Registry, store: Store) -> None:
-        self._registry = registry
-        self._store = store
+    def __init__(self, context: Context) -> None:
+        self._registry = context.registry
+        self._store = context.store
 
     async def read(
         self,

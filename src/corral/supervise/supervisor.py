@@ -152,7 +152,10 @@ class Supervisor:
         await self._registry.commit(
             who,
             agents=[*live, *idle],
-            events=[_event("agent.stopping", agent) for agent in live] + [_event("agent.stopped", agent) for agent in idle],
+            events=[
+                *(_event("agent.stopping", agent) for agent in live),
+                *(_event("agent.stopped", agent) for agent in idle),
+            ],
         )
         runs = {agent.run: agent for agent in live if agent.run}
         if not runs:

@@ -67,7 +67,7 @@ class ProcessContainment:
             _check(
                 "sockets",
                 [
-                    Residue(kind="socket", name=path, pid=next(iter(holders[inode]), None), why="somebody listens on it")
+                    Residue(kind="socket", name=path, pid=next(iter(holders[inode]), None), why="somebody listens")
                     for inode, path in listeners.items()
                 ],
             ),

@@ -181,7 +181,7 @@ class ControlClient(asyncio.Protocol):
             else:
                 self._notified(message)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, _: Exception | None) -> None:
         self.closed = True
         problem = UnavailableError(
             "the tmux server closed the connection" + (f" ({self._said.strip()})" if self._said.strip() else ""),

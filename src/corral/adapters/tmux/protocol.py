@@ -47,7 +47,7 @@ class Parser:
     def __init__(self) -> None:
         self._rest = b""
         self._block: list[str] | None = None
-        self._ours = False
+        self._stamp = b""
 
     def feed(self, data: bytes) -> list[Message]:
         """Messages completed by `data`, in order."""
@@ -71,7 +71,7 @@ class Parser:
             return Output(pane.decode("ascii"), _unescape(data))
         if line.startswith(b"%begin "):
             self._block = []
-            self._ours = line.rsplit(b" ", 1)[1] == b"1"
+            self._stamp = line.removeprefix(b"%begin")
             return None
         if line.startswith(b"%"):
             name, _, rest = line.partition(b" ")
@@ -80,9 +80,9 @@ class Parser:
 
     def _inside(self, line: bytes) -> Message | None:
         assert self._block is not None
-        # A line of output may look like the end of the block; a real one carries a time and numbers.
-        if line.startswith((b"%end ", b"%error ")) and line.count(b" ") == 3:
-            reply = Reply(line.startswith(b"%end "), self._block, self._ours)
+        # A line of the answer may look like its end; the real one has the time and numbers it began with.
+        if line in (b"%end" + self._stamp, b"%error" + self._stamp):
+            reply = Reply(line.startswith(b"%end"), self._block, ours=self._stamp.endswith(b" 1"))
             self._block = None
             return reply
         self._block.append(line.decode("utf-8", "replace"))

@@ -17,8 +17,8 @@ from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.ending import wait_gone
 from corral.adapters.tmux import identity
 from corral.adapters.tmux.control import PAUSE_AFTER, ControlClient, TmuxRefusedError
-from corral.adapters.tmux.panes import FORMAT, Pane, parse_pane
 from corral.adapters.tmux.keyboard import type_into
+from corral.adapters.tmux.panes import FORMAT, Pane, parse_pane
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, UnavailableError
 from corral.ports.keeper import ExitStatus
@@ -169,6 +169,11 @@ class TmuxRuntime:
 
     # Ending
 
+    def unwatch(self, runs: Sequence[str]) -> None:
+        """See `Runtime.unwatch`."""
+        for run in runs:
+            self._unwatch(run)
+
     async def remove(self, runs: Sequence[str]) -> None:
         """See `Runtime.remove`. A window goes from its own session and from the hub at once."""
         panes = [self._panes[run] for run in runs if run in self._panes]
@@ -216,7 +221,7 @@ class TmuxRuntime:
         async with self._opening:
             if self._client is not None and not self._client.closed:
                 return self._client
-            presence, server = identity.server_behind(self._socket_path)
+            presence, _ = identity.server_behind(self._socket_path)
             if presence == "unknown":
                 raise UnavailableError(
                     f"the tmux server at {self._socket_path} does not take connections",
@@ -235,8 +240,8 @@ class TmuxRuntime:
         hidden = identity.hidden_servers(self._markers)
         if hidden:
             raise UnavailableError(
-                f"a tmux server of this team is alive (pid {hidden[0].pid}) but its socket {self._socket_path} is gone; "
-                "a second one beside it would hide it for good",
+                f"a tmux server of this team is alive (pid {hidden[0].pid}), but its socket {self._socket_path} "
+                "is gone; a second one beside it would hide it for good",
                 f"kill -USR1 {hidden[0].pid} makes it create its socket again",
             )
 

@@ -1,0 +1,87 @@
+"""The register of commands: where each lives and what it is for, in one line.
+
+`corral --help` and the dispatch read only this; a command's module is loaded when the command is used.
+"""
+
+from corral.domain.errors import WrongUseError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from corral.cli.command import Command
+
+
+class Entry:
+    """One line of the register. Its summary is the command's own; a test holds them together."""
+
+    __slots__ = ("group", "module", "name", "summary")
+
+    def __init__(self, name: str, module: str, group: str, summary: str) -> None:
+        self.name = name
+        self.module = module
+        #: The heading in `corral --help`; empty hides the command.
+        self.group = group
+        self.summary = summary
+
+    def load(self) -> "Command":
+        """The command itself."""
+        # `importlib` is not loaded at start-up and would cost a tenth of the budget of `ps`.
+        module = __import__(self.module, fromlist=["COMMAND"])
+        command: Command = module.COMMAND
+        return command
+
+
+TEAM_WORK = "A team"
+TALKING = "Its agents"
+INSTANCE = "This instance"
+HIDDEN = ""
+
+ENTRIES = tuple(
+    Entry(name, "corral.cli." + (module or name), group, summary)
+    for name, module, group, summary in (
+        ("init", "", TEAM_WORK, "write a corral.toml that fits this repository"),
+        ("up", "", TEAM_WORK, "start the team of a corral.toml, or what is missing of it"),
+        ("ps", "", TEAM_WORK, "show the agents that are up"),
+        ("down", "", TEAM_WORK, "take a team down and prove that nothing is left"),
+        ("attach", "", TALKING, "join an agent's terminal"),
+        ("send", "", TALKING, "type a message into an agent's terminal"),
+        ("logs", "", TALKING, "read what agents printed"),
+        ("stop", "", TALKING, "stop agents; they stay in the team"),
+        ("restart", "", TALKING, "stop agents and start them again"),
+        ("rm", "", TALKING, "remove stopped agents from the team"),
+        ("events", "", INSTANCE, "read the journal: everything that happened"),
+        ("daemon", "", INSTANCE, "start, stop or look at the daemon"),
+        ("completion", "", INSTANCE, "print a completion script for your shell"),
+        ("version", "", INSTANCE, "print the version"),
+        ("help", "", INSTANCE, "show help, also for one command"),
+        ("keeper", "", HIDDEN, "run the keeper of this OS user"),
+        ("demo-agent", "demo_agent", HIDDEN, "play a coding agent, from a script and without a model"),
+    )
+)
+
+
+def find(name: str) -> "Entry | None":
+    """The entry of the command `name`, if there is one."""
+    for entry in ENTRIES:
+        if entry.name == name:
+            return entry
+    return None
+
+
+def named(name: str) -> Entry:
+    """The entry of the command `name`; one that does not exist is wrong use."""
+    entry = find(name)
+    if entry is None:
+        from corral.cli.suggest import did_you_mean
+
+        known = [entry.name for entry in ENTRIES if entry.group]
+        raise WrongUseError(
+            f"there is no command {name!r}", did_you_mean(name, known) or "corral --help lists the commands"
+        )
+    return entry
+
+
+def visible() -> "Iterator[Entry]":
+    """The commands that help, completion and reference show."""
+    return (entry for entry in ENTRIES if entry.group)

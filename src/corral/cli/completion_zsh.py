@@ -1,0 +1,131 @@
+"""The completion script for zsh."""
+
+from corral.cli import completable
+from corral.cli.command import Argument, Command, Option
+from corral.cli.completable import ASK_AGENTS, ASK_TEAMS, last_word, offer
+
+_FRAME = """\
+#compdef corral
+# Completion of corral for zsh. Made by: corral completion zsh
+
+_corral_agents() {
+    local -a names
+    names=(${(f)"$(@ASK_AGENTS@)"})
+    compadd -a names
+}
+
+_corral_teams() {
+    local -a names
+    names=(${(f)"$(@ASK_TEAMS@)"})
+    compadd -a names
+}
+
+_corral() {
+    local curcontext=$curcontext state state_descr line
+    typeset -A opt_args
+    local -a commands
+    commands=(
+@COMMANDS@
+    )
+    _arguments -C -S \\
+        '(- *)'{-h,--help}'[show help]' \\
+        '(- *)--version[print the version]' \\
+        '--json[one JSON document on stdout]' \\
+        '1: :->command' \\
+        '*:: :->rest'
+    case $state in
+        command)
+            _describe -t commands command commands
+            ;;
+        rest)
+            case $words[1] in
+@CASES@
+            esac
+            ;;
+    esac
+}
+
+if [[ $funcstack[1] == _corral ]]; then
+    _corral "$@"
+else
+    compdef _corral corral
+fi
+"""
+
+
+def render() -> str:
+    """The script."""
+    top = completable.top()
+    commands = "\n".join(f"        {_quoted(_described(command))}" for command in top)
+    cases = "\n".join(_group(command) if command.commands else _leaf(command, " " * 16) for command in top)
+    return (
+        _FRAME.replace("@COMMANDS@", commands)
+        .replace("@CASES@", cases)
+        .replace("@ASK_AGENTS@", ASK_AGENTS)
+        .replace("@ASK_TEAMS@", ASK_TEAMS)
+    )
+
+
+def _described(command: Command) -> str:
+    return f"{last_word(command)}:{command.summary}"
+
+
+def _leaf(command: Command, indent: str) -> str:
+    specs = [spec for option in completable.options(command) for spec in _option(option)]
+    specs.extend(_argument(argument, position) for position, argument in enumerate(command.arguments, 1))
+    joined = f" \\\n{indent}        ".join(specs)
+    return f"{indent}{last_word(command)})\n{indent}    _arguments -s -S \\\n{indent}        {joined}\n{indent}    ;;"
+
+
+def _group(group: Command) -> str:
+    indent = " " * 16
+    children = completable.children(group)
+    words = "\n".join(f"{indent}        {_quoted(_described(child))}" for child in children)
+    leaves = "\n".join(_leaf(child, indent + "            ") for child in children)
+    return f"""\
+{indent}{group.name})
+{indent}    commands=(
+{words}
+{indent}    )
+{indent}    _arguments -C -S '(- *)'{{-h,--help}}'[show help]' '--json[one JSON document]' '1: :->command' '*:: :->rest'
+{indent}    case $state in
+{indent}        command) _describe -t commands command commands ;;
+{indent}        rest)
+{indent}            case $words[1] in
+{leaves}
+{indent}            esac
+{indent}            ;;
+{indent}    esac
+{indent}    ;;"""
+
+
+def _option(option: Option) -> list[str]:
+    text = f"[{_escaped(option.summary)}]"
+    value = f":{option.value}:{_action(option)}" if option.value else ""
+    # `=` lets the value of a long option stand in the same word or in the next; `+` the same for a short one.
+    long, short = f"--{option.name}" + ("=" if value else ""), f"-{option.short}" + ("+" if value else "")
+    if not option.short:
+        return [_quoted(("*" if option.repeatable else "") + long + text + value)]
+    exclude = "*" if option.repeatable else f"(-{option.short} --{option.name})"
+    return [_quoted(exclude + spelling + text + value) for spelling in (short, long)]
+
+
+def _argument(argument: Argument, position: int) -> str:
+    where = "*" if argument.repeated else str(position)
+    return _quoted(f"{where}:{argument.name}:{_action(argument)}")
+
+
+def _action(of: Option | Argument) -> str:
+    kind, words = offer(of)
+    actions = {"agents": "_corral_agents", "teams": "_corral_teams", "files": "_files", "words": f"({' '.join(words)})"}
+    return actions.get(kind, " ")
+
+
+def _escaped(text: str) -> str:
+    for special in "\\[]:":
+        text = text.replace(special, "\\" + special)
+    return text
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -1,0 +1,105 @@
+"""`corral events`: the journal."""
+
+import sys
+
+from corral.cli.command import AGENTS, COUNT, INTEGER, MOMENT, TEAM, Command, Invocation, Option
+from corral.cli.output import DIM, RED, json_line, paint, say, takes_colour, write_bytes
+from corral.cli.targets import agent_and_team, here
+from corral.cli.values import ALL
+from corral.client.answers import Record, records
+from corral.client.wire import target
+
+DEFAULT_LINES = 100
+_GOOD = ("", "ok", "done", "success")
+
+
+def run(invocation: Invocation) -> int:
+    team, agent = agent_and_team(invocation.text("team"), invocation.text("agent"))
+    since, after, wanted = invocation.number("since"), invocation.integer("after"), invocation.integer("lines")
+    if wanted is None and since is None and after is None:
+        wanted = DEFAULT_LINES
+    parameters = [
+        ("team", team),
+        ("cwd", here()),
+        ("agent", agent),
+        ("after", None if after is None else str(after)),
+        ("since", None if since is None else repr(since)),
+        ("lines", None if wanted is None or wanted == ALL else str(wanted)),
+        ("follow", "1" if invocation.flag("follow") else "0"),
+    ]
+    colour = takes_colour(sys.stdout)
+    for record in records(invocation.places, "GET", target("/v1/events", parameters)):
+        if "event" not in record:
+            continue
+        if invocation.json:
+            write_bytes(json_line(record))
+        else:
+            say(line(record, colour=colour))
+            sys.stdout.flush()
+    return 0
+
+
+def line(event: Record, *, colour: bool = False) -> str:
+    """One event as one line: when, about whom, what, its outcome if it is not a good one, what else, by whom."""
+    about = "/".join(str(event[key]) for key in ("team", "agent") if event.get(key))
+    outcome = str(event.get("outcome") or "")
+    parts = [
+        paint(_local_time(str(event.get("time", ""))), DIM, colour),
+        about or "-",
+        str(event.get("event")),
+    ]
+    if outcome not in _GOOD:
+        parts.append(paint(outcome, RED, colour))
+    data = event.get("data")
+    if isinstance(data, dict):
+        parts.extend(f"{name}={_shown(value)}" for name, value in data.items() if value is not None)
+    who = event.get("who")
+    if isinstance(who, dict):
+        parts.append(paint(f"by {who.get('agent') or who.get('user') or who.get('uid')}", DIM, colour))
+    return "  ".join(parts)
+
+
+def _local_time(text: str) -> str:
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return text
+
+
+def _shown(value: object) -> str:
+    text = value if isinstance(value, str) else json_line(value).decode().rstrip("\n")
+    return text if text.isprintable() and " " not in text and text else repr(text)
+
+
+COMMAND = Command(
+    "events",
+    "read the journal: everything that happened",
+    description=(
+        "One line an event: when, which team and agent, what, and who asked for it. The journal has everything\n"
+        "that was done and everything that was seen, in order. With --json: JSON lines with seq, time, team,\n"
+        "agent, event, who, outcome and data."
+    ),
+    examples=(
+        ("corral events", f"the last {DEFAULT_LINES}"),
+        ("corral events -f", "and whatever happens from now on"),
+        ("corral events --agent builder-1 --since 1h", "what happened to one agent in the last hour"),
+        ("corral events --json --after 4711", "for programs that go on where they left off"),
+    ),
+    options=(
+        Option("follow", "f", summary="go on with what happens, until ctrl-c"),
+        Option(
+            "lines",
+            "n",
+            value="N",
+            kind=COUNT,
+            summary=f"the last N events, or all (default {DEFAULT_LINES}; with --since or --after all)",
+        ),
+        Option("since", value="WHEN", kind=MOMENT, summary="from 10m or 2h ago on, or from a time: 2025-11-30T14:05"),
+        Option("after", value="SEQ", kind=INTEGER, summary="only events after this number"),
+        Option("agent", value="AGENT", summary="only events of this agent, AGENT or TEAM/AGENT", offers=AGENTS),
+        TEAM,
+    ),
+    run=run,
+)

@@ -1,0 +1,96 @@
+"""How the result of `up` reads: what was done or would be, and what differs."""
+
+import sys
+
+from corral.cli.output import BLUE, DIM, GREEN, RED, YELLOW, paint, plain, say, takes_colour
+from corral.cli.progress import entries, strings
+from corral.cli.table import padded, shown_width
+from corral.client.answers import Record
+
+#: action → mark, colour, and the words for a plan.
+_ACTIONS = {
+    "start": ("+", GREEN, "would be started"),
+    "restart": ("↻", BLUE, "would be restarted"),
+    "changed": ("~", YELLOW, "runs otherwise than declared"),
+    "extra": ("-", DIM, "is up but not declared any more"),
+    "keep": ("=", DIM, "is as declared"),
+    "failed": ("✗", RED, "could not be started"),
+}
+_UNKNOWN_ACTION = ("·", "", "")
+
+
+def show(result: Record) -> None:
+    """Print the result of `up`."""
+    for line in lines(result, colour=takes_colour(sys.stdout)):
+        say(line)
+
+
+def lines(result: Record, *, colour: bool = False) -> list[str]:
+    """The result of `up` as text."""
+    team = str(result.get("team", ""))
+    agents = entries(result, "agents")
+    if result.get("dry_run"):
+        return _plan(team, agents, colour)
+    return [_headline(team, agents), *_remarks(team, agents, colour)]
+
+
+def _plan(team: str, agents: list[Record], colour: bool) -> list[str]:
+    if all(agent.get("action") == "keep" for agent in agents):
+        return [_nothing_to_do(team, len(agents))]
+    width = max(shown_width(str(agent.get("agent"))) for agent in agents)
+    text = [f"{team}: the plan; nothing was changed"]
+    for agent in agents:
+        mark, tint, words = _ACTIONS.get(str(agent.get("action")), _UNKNOWN_ACTION)
+        words = words or str(agent.get("action"))
+        because = _because(agent)
+        text.append(f"  {paint(mark, tint, colour)} {padded(str(agent.get('agent')), width)}  {words}{because}")
+    if any(agent.get("action") == "changed" for agent in agents):
+        text.append("  corral up --restart-changed would restart what differs")
+    return text
+
+
+def _headline(team: str, agents: list[Record]) -> str:
+    count = {action: sum(agent.get("action") == action for agent in agents) for action in _ACTIONS}
+    parts = [
+        f"{count[action]} {words}"
+        for action, words in (
+            ("start", "started"),
+            ("restart", "restarted"),
+            ("failed", "failed"),
+            ("keep", "as declared"),
+            ("changed", "left as it is, but differs" if count["changed"] == 1 else "left as they are, but differ"),
+            ("extra", "not declared any more"),
+        )
+        if count[action]
+    ]
+    if count["keep"] == len(agents):
+        return _nothing_to_do(team, len(agents))
+    return f"{team}: {', '.join(parts)}"
+
+
+def _remarks(team: str, agents: list[Record], colour: bool) -> list[str]:
+    text = []
+    for agent in agents:
+        name, action, detail = str(agent.get("agent")), agent.get("action"), plain(str(agent.get("detail") or ""))
+        mark, tint, _ = _ACTIONS.get(str(action), _UNKNOWN_ACTION)
+        start = f"  {paint(mark, tint, colour)} {name}"
+        if action == "failed":
+            text.append(start + (f": {detail}" if detail else " failed"))
+        elif action == "changed":
+            text.append(f"{start} runs otherwise than declared{_because(agent)}")
+        elif action == "extra":
+            text.append(f"{start} is up but not declared any more: corral rm --force {team}/{name} removes it")
+    if any(agent.get("action") == "changed" for agent in agents):
+        text.append("  corral up --restart-changed restarts what differs")
+    return text
+
+
+def _because(agent: Record) -> str:
+    differs = strings(agent.get("differs"))
+    detail = plain(str(agent.get("detail") or ""))
+    because = f"{', '.join(differs)} {'differs' if len(differs) == 1 else 'differ'}" if differs else detail
+    return f": {because}" if because else ""
+
+
+def _nothing_to_do(team: str, count: int) -> str:
+    return f"{team}: nothing to do, {count} {'agent is' if count == 1 else 'agents are'} as declared"

@@ -1,0 +1,224 @@
+"""`corral ps`: the agents that are up.
+
+The most used command, and the one with a budget: at most 2.5 times the start of the interpreter. So the daemon
+sends columns, not JSON, and nothing here loads more than it needs.
+"""
+
+import os
+import sys
+import time
+
+from corral.cli.command import TEAMS, Command, Invocation, Option
+from corral.cli.output import BLUE, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint, plain, remark, takes_colour, width_of
+from corral.cli.table import GAP, lines, padded, shortened_from_left, shown_width, widths
+from corral.client.wire import DaemonAbsentError, request, target
+from corral.domain.errors import NotFoundError, UnavailableError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from corral.places import Places
+
+HEADINGS = ("TEAM", "AGENT", "STATE", "ACTIVITY", "PID", "UP", "RESTARTS", "CONTAINMENT", "WORKSPACE")
+_STATE = HEADINGS.index("STATE")
+_WORKSPACE = HEADINGS.index("WORKSPACE")
+#: What gives way on a narrow terminal, in this order, once the workspace is as short as it can be.
+_GIVES_WAY = ("WORKSPACE", "RESTARTS", "PID", "UP", "ACTIVITY", "CONTAINMENT")
+_SHORTEST_WORKSPACE = 10
+
+_COLOURS = {
+    "pending": DIM,
+    "starting": BLUE,
+    "running": GREEN,
+    "stopping": CYAN,
+    "stopped": DIM,
+    "backoff": YELLOW,
+    "failed": RED,
+    "unknown": MAGENTA,
+}
+_NEEDS_A_REASON = ("failed", "backoff", "unknown")
+
+
+class Agent:
+    """One line of the daemon's answer; the order is part of the contract with it."""
+
+    __slots__ = (
+        "activity",
+        "agent",
+        "containment",
+        "pid",
+        "reason",
+        "restarts",
+        "since",
+        "state",
+        "team",
+        "workspace",
+    )
+
+    def __init__(self, line: str) -> None:
+        (
+            self.team,
+            self.agent,
+            self.state,
+            self.activity,
+            self.pid,
+            since,
+            self.restarts,
+            self.containment,
+            self.workspace,
+            self.reason,
+        ) = line.split("\t")
+        self.since = float(since) if since else None
+
+
+def run(invocation: Invocation) -> int:
+    places = invocation.places
+    team = invocation.text("team")
+    as_json, quiet = invocation.json, invocation.flag("quiet")
+    accept = "application/json" if as_json else "text/tab-separated-values"
+    try:
+        response = request(places, "GET", target("/v1/agents", [("team", team)]), headers=(("Accept", accept),))
+    except DaemonAbsentError:
+        return _nothing(places, team, as_json, quiet)
+    if response.status >= 400:
+        from corral.client.answers import raise_refusal
+
+        raise_refusal(response)
+    if as_json:
+        from corral.cli.output import write_bytes
+
+        write_bytes(response.body.rstrip(b"\n") + b"\n")
+        return 0
+    try:
+        agents = [Agent(line) for line in response.body.decode("utf-8").split("\n") if line]
+    except ValueError:
+        raise UnavailableError(
+            "the daemon's list of agents cannot be read; it may be of another version",
+            "corral daemon stop, then corral daemon start: the agents stay up",
+        ) from None
+    if invocation.flag("teams"):
+        sys.stdout.write("".join(name + "\n" for name in dict.fromkeys(agent.team for agent in agents)))
+    elif quiet:
+        sys.stdout.write("".join(name + "\n" for name in _names(agents)))
+    elif agents:
+        sys.stdout.write(_table(agents))
+    else:
+        remark("no team is up")
+    return 0
+
+
+def _nothing(places: "Places", team: "str | None", as_json: bool, quiet: bool) -> int:
+    from corral.client.absence import error_of_absence
+
+    error = error_of_absence(places)
+    if not isinstance(error, NotFoundError):
+        raise error
+    if team is not None:
+        raise NotFoundError(f"there is no team {team}: {error.message}", error.remedy)
+    if as_json:
+        sys.stdout.write("[]\n")
+    elif not quiet:
+        remark(error.message)
+    return 0
+
+
+def _names(agents: "Sequence[Agent]") -> "list[str]":
+    """A name that every command takes: the bare one, or `team/agent` where two teams have it."""
+    count: dict[str, int] = {}
+    for agent in agents:
+        count[agent.agent] = count.get(agent.agent, 0) + 1
+    return [agent.agent if count[agent.agent] == 1 else f"{agent.team}/{agent.agent}" for agent in agents]
+
+
+def _table(agents: "Sequence[Agent]") -> str:
+    colour = takes_colour(sys.stdout)
+    now = time.time()
+    home = os.environ.get("HOME", "").rstrip("/")
+    rows = [HEADINGS, *(_row(agent, now, home) for agent in agents)]
+    columns = _fitting(rows, width_of(sys.stdout))
+    shown = [[row[at] for at in columns] for row in rows]
+    text = _coloured(shown) if colour else lines(shown)
+    for agent in agents:
+        if agent.reason and agent.state in _NEEDS_A_REASON:
+            what = paint(agent.state, _COLOURS[agent.state], colour)
+            text.append(f"{agent.team}/{agent.agent} {what}: {plain(agent.reason)}")
+    return "\n".join(text) + "\n"
+
+
+def _row(agent: Agent, now: float, home: str) -> "list[str]":
+    workspace = agent.workspace
+    if home and (workspace == home or workspace.startswith(home + "/")):
+        workspace = "~" + workspace[len(home) :]
+    return [
+        agent.team,
+        agent.agent,
+        agent.state,
+        agent.activity or "-",
+        agent.pid or "-",
+        "-" if agent.since is None else age(now - agent.since),
+        agent.restarts or "0",
+        agent.containment or "-",
+        plain(workspace) or "-",
+    ]
+
+
+def _fitting(rows: "list[Sequence[str]]", width: "int | None") -> "list[int]":
+    """The columns to show within `width`; the workspaces in `rows` are shortened to the room that is left."""
+    columns = list(range(len(HEADINGS)))
+    if width is None:
+        return columns
+    measures = widths(rows)
+    others = sum(measures[:_WORKSPACE]) + len(GAP) * (len(columns) - 1)
+    room = width - others
+    if room >= _SHORTEST_WORKSPACE:
+        rows[:] = [[*row[:_WORKSPACE], shortened_from_left(row[_WORKSPACE], room)] for row in rows]
+        return columns
+    for heading in _GIVES_WAY:
+        columns.remove(HEADINGS.index(heading))
+        if sum(measures[at] for at in columns) + len(GAP) * (len(columns) - 1) <= width:
+            break
+    return columns
+
+
+def _coloured(rows: "list[list[str]]") -> "list[str]":
+    measures = widths(rows)
+    text = [paint(GAP.join(map(padded, rows[0], measures)).rstrip(), DIM, True)]
+    for row in rows[1:]:
+        cells = [padded(cell, measure) for cell, measure in zip(row[:-1], measures, strict=False)] + [row[-1]]
+        spaces = " " * (measures[_STATE] - shown_width(row[_STATE])) if len(row) > _STATE + 1 else ""
+        cells[_STATE] = paint(row[_STATE], _COLOURS.get(row[_STATE], ""), True) + spaces
+        text.append(GAP.join(cells))
+    return text
+
+
+def age(seconds: float) -> str:
+    """A length of time in its largest fitting unit: `42s`, `90m`, `30h`, `12d`."""
+    whole = max(0, int(seconds))
+    for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
+        if whole >= length * (2 if unit != "m" else 1):
+            return f"{whole // length}{unit}"
+    return f"{whole}s"
+
+
+COMMAND = Command(
+    "ps",
+    "show the agents that are up",
+    description=(
+        "One line an agent: its team, its state and since when, what it does, its process, how often it was\n"
+        "started again, how it is contained and where it works. The reason stands below for agents that failed,\n"
+        "wait to be started again or cannot be seen. Never starts anything: with nothing up the list is empty."
+    ),
+    examples=(
+        ("corral ps", "all agents of all teams"),
+        ("corral ps -t shop", "the agents of one team"),
+        ("corral ps --json", "the same for programs, with user, host, command and exit code"),
+        ("for a in $(corral ps -q); do corral send $a hello; done", "the names only, one a line"),
+    ),
+    options=(
+        Option("team", "t", value="TEAM", summary="only the agents of this team", offers=TEAMS),
+        Option("quiet", "q", summary="names only, one a line; with --json it changes nothing"),
+        Option("teams", summary="names of teams only, for the completion of --team", hidden=True),
+    ),
+    run=run,
+)

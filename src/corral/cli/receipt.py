@@ -1,0 +1,67 @@
+"""How the receipt of a teardown reads: what was counted, what is left, what was kept and why."""
+
+import os
+import sys
+
+from corral.cli.output import GREEN, RED, YELLOW, paint, plain, say, takes_colour
+from corral.cli.progress import entries, strings
+from corral.cli.table import padded, shown_width
+from corral.client.answers import Record
+
+
+def show(result: Record) -> None:
+    """Print the receipt."""
+    for line in lines(result, colour=takes_colour(sys.stdout)):
+        say(line)
+
+
+def lines(result: Record, *, colour: bool = False) -> list[str]:
+    """The receipt as text."""
+    checks = entries(result, "checks")
+    width = max((shown_width(_what(check)) for check in checks), default=0)
+    text = [_headline(result)]
+    for check in checks:
+        left = strings(check.get("residue"))
+        found = check.get("found")
+        bad = bool(left) or found != 0
+        mark = paint("✗", RED, colour) if bad else paint("✓", GREEN, colour)
+        count = "could not be counted" if found is None else "none left" if found == 0 else f"{found} left"
+        text.append(f"  {mark} {padded(_what(check), width)}  {count}")
+        text.extend(f"      {plain(item)}" for item in left)
+    kept = entries(result, "kept")
+    if kept:
+        text.append("kept, because work in it would be lost (--discard removes it):")
+        for item in kept:
+            why = f"  {item['why']}" if item.get("why") else ""
+            text.append(f"  {paint('•', YELLOW, colour)} {plain(short_path(str(item.get('path'))))}{why}")
+    return text
+
+
+def residue_in_short(result: Record) -> str:
+    """What is left, in a few words: `2 processes, 1 sockets`."""
+    left = [
+        f"{check.get('found') if check.get('found') is not None else 'unknown'} {_what(check)}"
+        for check in entries(result, "checks")
+        if check.get("found") != 0 or check.get("residue")
+    ]
+    return ", ".join(left) or "the checks do not say what"
+
+
+def short_path(path: str) -> str:
+    """`path` with the home directory as `~`."""
+    home = os.environ.get("HOME", "").rstrip("/")
+    return "~" + path[len(home) :] if home and (path == home or path.startswith(home + "/")) else path
+
+
+def _headline(result: Record) -> str:
+    seconds = result.get("seconds")
+    took = f" ({seconds:.1f} s)" if isinstance(seconds, int | float) else ""
+    stopped = strings(result.get("stopped"))
+    who = f", {len(stopped)} {'agent' if len(stopped) == 1 else 'agents'} stopped" if stopped else ""
+    if result.get("clean") is True:
+        return f"{result.get('team')} is down{who}, nothing is left{took}"
+    return f"{result.get('team')} is not all down{who}{took}"
+
+
+def _what(check: Record) -> str:
+    return str(check.get("what", "")).replace("_", " ")

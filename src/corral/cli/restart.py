@@ -1,0 +1,33 @@
+"""`corral restart`: stop agents and start them again."""
+
+from corral.cli.command import TEAM, Command, Invocation
+from corral.cli.work import ALL, GRACE, SOME_AGENTS, say_states, work_on_agents
+from corral.domain.errors import CorralError
+from corral.domain.states import AT_REST, UNKNOWN
+
+
+def run(invocation: Invocation) -> int:
+    agents = work_on_agents(invocation, "/v1/restart")
+    if not invocation.json:
+        say_states(agents)
+    down = [str(agent.get("agent")) for agent in agents if agent.get("state") in AT_REST | {UNKNOWN}]
+    if down:
+        raise CorralError(f"not running again: {', '.join(down)}", f"corral logs {down[0]} shows its last words")
+    return 0
+
+
+COMMAND = Command(
+    "restart",
+    "stop agents and start them again",
+    description=(
+        "Starts each agent again as it was declared when the team came up, in the same workspace. An agent that\n"
+        "does not run is just started. For a declaration that has changed since, use corral up --restart-changed."
+    ),
+    examples=(
+        ("corral restart builder-1", "restart one agent"),
+        ("corral restart --all -t shop", "restart a whole team, from anywhere"),
+    ),
+    arguments=(SOME_AGENTS,),
+    options=(ALL, GRACE, TEAM),
+    run=run,
+)

@@ -1,0 +1,47 @@
+"""Finding and reading the `corral.toml` that a command is about."""
+
+import os
+
+from corral.cli.targets import absolute, here
+from corral.domain.errors import CorralError, NotFoundError
+
+NAME = "corral.toml"
+
+
+def nearest() -> str | None:
+    """The `corral.toml` of this directory or of the nearest one above that has one."""
+    directory = here()
+    while True:
+        path = os.path.join(directory, NAME)
+        if os.path.isfile(path):
+            return path
+        above = os.path.dirname(directory)
+        if above == directory:
+            return None
+        directory = above
+
+
+def chosen(given: str | None) -> str:
+    """The absolute path of the file to use; one that is not there is `NotFoundError`."""
+    if given is not None:
+        return absolute(given)
+    path = nearest()
+    if path is None:
+        raise NotFoundError(
+            f"there is no {NAME} in {here()} or above it", "corral init writes one, -f FILE names another"
+        )
+    return path
+
+
+def read(path: str) -> str:
+    """The text of the file at `path`."""
+    from corral.domain.spec import MAX_BYTES, decode
+
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no file {path}", "corral init writes one, -f FILE names another") from None
+    except OSError as error:
+        raise CorralError(f"cannot read {path}: {error.strerror}", "check what it is and who may read it") from None
+    return decode(data, path)

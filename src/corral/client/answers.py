@@ -1,0 +1,96 @@
+"""The daemon's answers as JSON: one document, or a stream of records. Errors come out as `CorralError`s."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from corral.client.absence import error_of_absence
+from corral.client.wire import DaemonAbsentError, Response, request, stream
+from corral.domain.errors import CorralError, UnavailableError, from_json
+from corral.places import Places
+
+Record = dict[str, object]
+
+
+def ask(places: Places, method: str, target: str, body: object = None) -> Record:
+    """The one JSON object that answers; `body` goes out as it is if it is bytes, else as JSON."""
+    try:
+        return ask_present_daemon(places, method, target, body)
+    except DaemonAbsentError:
+        raise error_of_absence(places) from None
+
+
+def ask_present_daemon(places: Places, method: str, target: str, body: object = None) -> Record:
+    """As `ask`, but absence is left to the caller as `DaemonAbsentError`."""
+    response = request(places, method, target, *_content(body))
+    raise_refusal(response)
+    return _record(response.body)
+
+
+def records(places: Places, method: str, target: str, body: object = None) -> Iterator[Record]:
+    """The records of a stream, as they come; an error record is raised. Nothing is asked before the first."""
+    try:
+        yield from records_of_present_daemon(places, method, target, body)
+    except DaemonAbsentError:
+        raise error_of_absence(places) from None
+
+
+def records_of_present_daemon(places: Places, method: str, target: str, body: object = None) -> Iterator[Record]:
+    """As `records`, but absence is left to the caller as `DaemonAbsentError`, before the first record."""
+    response, lines = stream(places, method, target, *_content(body))
+    raise_refusal(response)
+    for line in lines:
+        record = _record(line)
+        error = record.get("error")
+        if isinstance(error, dict):
+            raise from_json(error)
+        yield record
+
+
+def concluded(stream: Iterator[Record]) -> Iterator[Record]:
+    """The records of a piece of work, checked to end with its result; a stream cut short is `UnavailableError`."""
+    for record in stream:
+        yield record
+        if "result" in record:
+            return
+    raise UnavailableError(
+        "the daemon went away before the work was done",
+        "corral daemon start finds the agents again; corral events shows how far it came",
+    )
+
+
+def raise_refusal(response: Response) -> None:
+    """Raise what an answer of status 400 or more says."""
+    if response.status < 400:
+        return
+    try:
+        error = _record(response.body).get("error")
+    except UnavailableError:
+        error = None
+    if isinstance(error, dict):
+        raise from_json(error)
+    text = response.body[:200].decode("utf-8", "replace").strip()
+    raise CorralError(
+        f"the daemon answered {response.status}" + (f": {text}" if text else ""),
+        "is it of another version? corral daemon stop, then corral daemon start",
+    )
+
+
+def _content(body: object) -> tuple[bytes, Sequence[tuple[str, str]]]:
+    if body is None:
+        return b"", ()
+    if isinstance(body, bytes):
+        return body, (("Content-Type", "text/plain; charset=utf-8"),)
+    return json.dumps(body).encode("ascii"), (("Content-Type", "application/json"),)
+
+
+def _record(text: bytes) -> Record:
+    try:
+        record = json.loads(text)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise UnavailableError(
+            f"the daemon's answer is not what it should be: {text[:80].decode('utf-8', 'replace')!r}",
+            "is it of another version? corral daemon stop, then corral daemon start",
+        )
+    return record

@@ -1,0 +1,280 @@
+"""Requests to the daemon over its unix socket: bytes out, bytes in.
+
+This is on the path of `corral ps` and of every hook, so it loads one C module and nothing else.
+"""
+
+# Not `socket`: that wrapper pulls in selectors, enum and re and takes as long to load as the interpreter takes to
+# start. `_socket` is the C module below it, with the same calls.
+import _socket
+import os
+import sys
+import time
+
+from corral.domain.errors import UnavailableError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from corral.places import Places
+
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 30.0
+#: More than any honest answer; a peer that goes on and on is not our daemon.
+LARGEST_ANSWER = 64 << 20
+_LARGEST_HEAD = 64 << 10
+_CHUNK = 1 << 16
+
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
+
+
+class DaemonAbsentError(Exception):
+    """Nobody listens at the instance's socket. What that means depends on the instance: see `client.absence`."""
+
+
+class Response:
+    """A whole answer. Header names are in lower case."""
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+
+def target(path: str, parameters: "Iterable[tuple[str, str | None]]" = ()) -> str:
+    """`path` with its query; a parameter that is None is left out."""
+    query = "&".join(f"{name}={_quoted(value)}" for name, value in parameters if value is not None)
+    return f"{path}?{query}" if query else path
+
+
+def request(
+    places: "Places",
+    method: str,
+    target: str,
+    body: bytes = b"",
+    headers: "Sequence[tuple[str, str]]" = (),
+    seconds: float = ANSWER_SECONDS,
+) -> Response:
+    """The whole answer, whatever its status.
+
+    `DaemonAbsentError` if nobody listens; `UnavailableError` if the answer is not complete after `seconds`.
+    """
+    connection = _Connection(places, method, target, body, headers, seconds)
+    try:
+        status, answered = connection.head()
+        content = connection.rest()
+    finally:
+        connection.close()
+    length = answered.get("content-length", "")
+    if length.isdigit() and int(length) != len(content):
+        raise _broken(f"ended after {len(content)} of {length} bytes")
+    return Response(status, answered, content)
+
+
+def stream(
+    places: "Places",
+    method: str,
+    target: str,
+    body: bytes = b"",
+    headers: "Sequence[tuple[str, str]]" = (),
+    seconds: float = ANSWER_SECONDS,
+) -> "tuple[Response, Iterator[bytes]]":
+    """An answer line by line, as the lines come.
+
+    The head must come within `seconds`; between lines there may be any length of time. An answer that refuses
+    (status 400 or more) is read to its end: it has its body in the response, and no lines.
+    """
+    connection = _Connection(places, method, target, body, headers, seconds)
+    try:
+        status, answered = connection.head()
+        if status >= 400:
+            refusal = Response(status, answered, connection.rest())
+            connection.close()
+            return refusal, iter(())
+    except BaseException:
+        connection.close()
+        raise
+    return Response(status, answered, b""), connection.lines()
+
+
+def somebody_listens(places: "Places") -> bool:
+    """True if a daemon takes connections at the instance's socket. Asks it nothing."""
+    try:
+        _connect(places).close()
+    except DaemonAbsentError:
+        return False
+    return True
+
+
+class _Connection:
+    """One request and its answer; the server closes after it."""
+
+    __slots__ = ("buffer", "deadline", "seconds", "socket")
+
+    def __init__(
+        self,
+        places: "Places",
+        method: str,
+        target: str,
+        body: bytes,
+        headers: "Sequence[tuple[str, str]]",
+        seconds: float,
+    ) -> None:
+        self.seconds = seconds
+        self.deadline = time.monotonic() + seconds
+        self.buffer = b""
+        self.socket = _connect(places)
+        try:
+            self.send(_head(method, target, len(body), headers) + body)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def send(self, data: bytes) -> None:
+        self.socket.settimeout(self.remaining())
+        try:
+            self.socket.sendall(data)
+        except TimeoutError:
+            raise self.late() from None
+        except (BrokenPipeError, ConnectionResetError):
+            # A server may refuse a request before it has read all of it; its answer says why.
+            return
+
+    def receive(self, *, bounded: bool = True) -> bytes:
+        """The next bytes; none at the end."""
+        self.socket.settimeout(self.remaining() if bounded else None)
+        try:
+            return self.socket.recv(_CHUNK)
+        except TimeoutError:
+            raise self.late() from None
+        except ConnectionResetError:
+            # It closed without having read all that we sent: what it said before that still counts.
+            return b""
+
+    def head(self) -> tuple[int, dict[str, str]]:
+        while (end := self.buffer.find(b"\r\n\r\n")) < 0:
+            if len(self.buffer) > _LARGEST_HEAD:
+                raise _broken("is not one of a Corral daemon")
+            data = self.receive()
+            if not data:
+                raise _broken("ended before it began" if self.buffer else "never came: it closed the connection")
+            self.buffer += data
+        first, *lines = self.buffer[:end].decode("latin-1").split("\r\n")
+        self.buffer = self.buffer[end + 4 :]
+        version, _, rest = first.partition(" ")
+        status = rest[:3]
+        if not version.startswith("HTTP/1.") or not (status.isascii() and status.isdigit() and len(status) == 3):
+            raise _broken("is not one of a Corral daemon")
+        headers = {}
+        for line in lines:
+            name, _, value = line.partition(":")
+            headers[name.strip().lower()] = value.strip()
+        return int(status), headers
+
+    def rest(self) -> bytes:
+        """What comes until the end."""
+        parts, size = [self.buffer], len(self.buffer)
+        while data := self.receive():
+            parts.append(data)
+            size += len(data)
+            if size > LARGEST_ANSWER:
+                raise _broken(f"is longer than {LARGEST_ANSWER >> 20} MiB")
+        return b"".join(parts)
+
+    def lines(self) -> "Iterator[bytes]":
+        """Lines without their ends, empty ones left out; a last line without an end was cut off."""
+        try:
+            pending = [self.buffer]
+            size = len(self.buffer)
+            data = self.buffer
+            while True:
+                if b"\n" in data:
+                    *whole, tail = b"".join(pending).split(b"\n")
+                    yield from (line for line in whole if line)
+                    pending, size = [tail], len(tail)
+                elif size > LARGEST_ANSWER:
+                    raise _broken(f"has a line of more than {LARGEST_ANSWER >> 20} MiB")
+                data = self.receive(bounded=False)
+                if not data:
+                    break
+                pending.append(data)
+                size += len(data)
+            if size:
+                raise _broken("was cut off in the middle of a line")
+        finally:
+            self.close()
+
+    def remaining(self) -> float:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise self.late()
+        return left
+
+    def late(self) -> UnavailableError:
+        return UnavailableError(
+            f"the daemon did not answer within {self.seconds:g} s",
+            "it may be busy or stuck: `corral daemon status` tells, daemon.log in CORRAL_HOME says why",
+        )
+
+
+def _connect(places: "Places") -> "_socket.socket":
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        # With settimeout() the connect would fail at once where the listener's queue is full; the kernel's own
+        # send time-out waits for a place in it.
+        connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, _timeval(CONNECT_SECONDS))
+        connection.connect(places.daemon_socket)
+    except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
+        connection.close()
+        raise DaemonAbsentError from None
+    except BlockingIOError:
+        connection.close()
+        raise UnavailableError(
+            f"the daemon has not taken a connection for {CONNECT_SECONDS:g} s",
+            "it may be stuck: daemon.log in CORRAL_HOME says why",
+        ) from None
+    except OSError as error:
+        connection.close()
+        places.check_length()
+        raise UnavailableError(
+            f"cannot connect to {places.daemon_socket}: {error.strerror or error}",
+            "check whose it is, or set CORRAL_RUNTIME_DIR to a directory of your own",
+        ) from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _timeval(seconds: float) -> bytes:
+    word = 8 if sys.maxsize > 1 << 32 else 4
+    whole = int(seconds)
+    micro = int((seconds - whole) * 1_000_000)
+    return whole.to_bytes(word, sys.byteorder) + micro.to_bytes(word, sys.byteorder)
+
+
+def _head(method: str, target: str, length: int, headers: "Sequence[tuple[str, str]]") -> bytes:
+    lines = [f"{method} {target} HTTP/1.0", "Host: corral", f"Content-Length: {length}", "Connection: close"]
+    team, agent = os.environ.get("CORRAL_TEAM"), os.environ.get("CORRAL_AGENT")
+    if team and agent:
+        caller = f"{team}/{agent}"
+        # A name is always plain; anything else is not one, and must not become a header of its own.
+        if caller.isascii() and caller.isprintable():
+            lines.append(f"X-Corral-Agent: {caller}")
+    lines.extend(f"{name}: {value}" for name, value in headers)
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
+
+
+def _quoted(value: str) -> str:
+    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(value))
+
+
+def _broken(how: str) -> UnavailableError:
+    return UnavailableError(
+        f"the daemon's answer {how}", "`corral daemon status` tells whether it still runs; ask again if it does"
+    )

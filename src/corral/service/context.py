@@ -1,0 +1,23 @@
+"""What every use case works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from corral.places import Places
+from corral.ports.store import Store
+from corral.supervise.registry import Registry
+from corral.supervise.supervisor import Supervisor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """The daemon as the use cases see it."""
+
+    registry: Registry
+    supervisor: Supervisor
+    store: Store
+    places: Places
+    #: Unix time.
+    now: Callable[[], float]

@@ -1,0 +1,228 @@
+"""The doing of `corral up`: records first, then workspaces, then all sessions in one go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from corral.domain import plan, states
+from corral.domain.environment import agent_environment
+from corral.domain.errors import BadSpecError, CorralError, UnavailableError
+from corral.domain.plan import Step
+from corral.domain.records import Agent, NewEvent, Team, Who
+from corral.domain.spec import SHARED, WORKTREE, AgentSpec, TeamSpec
+from corral.ports.keeper import Keeper, Workspace
+from corral.service.context import Context
+from corral.service.progress import Progress, Tell
+from corral.supervise.supervisor import DEFAULT_GRACE
+
+#: A program that cannot start is mostly gone after this long; `up` waits for it to be able to say so.
+_SETTLE_SECONDS = 0.15
+
+
+class UpWork:
+    """One `up` that has something to do. The caller holds the team's lock."""
+
+    def __init__(
+        self,
+        context: Context,
+        who: Who,
+        team: TeamSpec,
+        prints: Mapping[str, dict[str, str]],
+        environment: Mapping[str, str],
+        tell: Tell,
+        total: int,
+    ) -> None:
+        self._registry = context.registry
+        self._supervisor = context.supervisor
+        self._store = context.store
+        self._places = context.places
+        self._now = context.now
+        self._who = who
+        self._team = team
+        self._prints = prints
+        self._environment = environment
+        self._tell = tell
+        self._total = total
+        self._done = 0
+
+    async def do(self, steps: Sequence[Step]) -> list[str]:
+        """Do the plan; returns what a person should know besides."""
+        keeper = await self._supervisor.link.open()
+        wanted = {step.agent for step in steps if step.action in (plan.START, plan.RESTART)}
+        declared = {agent.name: (position, agent) for position, agent in enumerate(self._team.agents)}
+        chosen = [declared[name][1] for name in declared if name in wanted]
+        notes = await self._check_repository(keeper, chosen)
+        restarting = [step.agent for step in steps if step.action == plan.RESTART]
+        if restarting:
+            for name in restarting:
+                self._tell(Progress(agent=name, step="stopping", done=self._done, of=self._total))
+            await self._supervisor.stop(self._team.name, restarting, DEFAULT_GRACE, self._who)
+        await self._declare([declared[agent.name] for agent in chosen])
+        ready = await self._workspaces(keeper, chosen)
+        if ready:
+            await self._start(ready)
+        return notes
+
+    async def _check_repository(self, keeper: Keeper, agents: Sequence[AgentSpec]) -> list[str]:
+        """Refuse a repository that cannot carry the workspaces, before anything is made."""
+        repo = self._team.repo
+        if repo is None:
+            return []
+        facts = await keeper.repository(repo)
+        if facts.kind in ("missing", "none"):
+            what = "does not exist" if facts.kind == "missing" else "is not a git repository"
+            raise BadSpecError(
+                f"{self._team.file}: team.repo: {repo} {what}", "correct it, run `git init` there, or leave repo out"
+            )
+        worktrees = any(agent.workspace == WORKTREE for agent in agents)
+        if facts.kind == "empty" and worktrees:
+            raise BadSpecError(
+                f"{repo} has no commit yet, so no worktree can be made of it",
+                'make a first commit, or set workspace = "shared"',
+            )
+        if facts.kind == "bare" and any(agent.workspace == SHARED for agent in agents):
+            raise BadSpecError(
+                f"{repo} is a bare repository: there is nothing to share in it", 'set workspace = "worktree"'
+            )
+        if facts.dirty and worktrees:
+            return [f"{repo} has uncommitted changes; worktrees start from its last commit and do not have them"]
+        return []
+
+    async def _declare(self, agents: Sequence[tuple[int, AgentSpec]]) -> None:
+        """Write down the team and the agents before anything is made for them."""
+        team = self._registry.teams.get(self._team.name) or Team(
+            name=self._team.name,
+            file=self._team.file,
+            directory=self._team.directory,
+            repo=self._team.repo,
+            created_at=self._now(),
+        )
+        known = self._registry.of_team(self._team.name)
+        records = []
+        for position, agent in agents:
+            kind = agent.workspace if agent.workspace in (WORKTREE, SHARED) else "directory"
+            path = agent.workspace
+            if kind == WORKTREE:
+                path = self._places.worktree(self._team.name, agent.name)
+            elif kind == SHARED:
+                path = self._team.base
+            base = known.get(agent.name)
+            record = Agent(
+                team=self._team.name,
+                name=agent.name,
+                position=position,
+                command=agent.command,
+                shell=agent.shell,
+                workspace_kind=kind,
+                workspace=path,
+                restart=agent.restart,
+                prompt=agent.prompt,
+                fingerprint=dict(self._prints[agent.name]),
+                state=states.PENDING,
+                since=self._now(),
+            )
+            # The last run is remembered until its terminal is cleared away for the next one.
+            records.append(replace(record, run=base.run) if base else record)
+        await self._registry.commit(
+            self._who,
+            teams=[replace(team, repo=self._team.repo)],
+            agents=records,
+            events=[
+                NewEvent(
+                    event="team.up",
+                    team=self._team.name,
+                    data={"file": self._team.file, "agents": [record.name for record in records]},
+                )
+            ],
+        )
+
+    async def _workspaces(self, keeper: Keeper, agents: Sequence[AgentSpec]) -> list[AgentSpec]:
+        """Prepare a workspace for each; those that could not get one are failed and left out."""
+        ready = []
+        events: list[NewEvent] = []
+        prepared: dict[str, Workspace | CorralError] = {}
+        for agent in agents:
+            record = self._registry.agents[self._team.name, agent.name]
+            workspace = prepared.get(record.workspace)
+            if workspace is None:
+                workspace = prepared[record.workspace] = await self._prepare(keeper, record)
+            if isinstance(workspace, CorralError):
+                await self._fail(record, workspace)
+                continue
+            if workspace.created or workspace.note:
+                self._step(agent.name, "workspace", workspace.note or workspace.path)
+                events.append(
+                    NewEvent(
+                        event="workspace.ready",
+                        team=self._team.name,
+                        agent=agent.name,
+                        data={"path": workspace.path, "branch": workspace.branch, "note": workspace.note},
+                    )
+                )
+            ready.append(agent)
+        if events:
+            await self._registry.commit(self._who, events=events)
+        return ready
+
+    async def _prepare(self, keeper: Keeper, record: Agent) -> Workspace | CorralError:
+        try:
+            return await keeper.prepare_workspace(
+                team=record.team,
+                agent=record.name,
+                kind=record.workspace_kind,
+                path=record.workspace,
+                repo=self._team.repo,
+            )
+        except UnavailableError:
+            raise
+        except CorralError as error:
+            return error
+
+    async def _fail(self, record: Agent, error: CorralError) -> None:
+        failed = replace(record, state=states.FAILED, since=self._now(), reason=error.message)
+        await self._registry.commit(
+            self._who,
+            agents=[failed],
+            events=[
+                NewEvent(
+                    event="agent.failed",
+                    team=record.team,
+                    agent=record.name,
+                    outcome="failed",
+                    data={"reason": error.message, "remedy": error.remedy},
+                )
+            ],
+        )
+        self._done += 1
+        self._step(record.name, "failed", error.message)
+
+    async def _start(self, agents: Sequence[AgentSpec]) -> None:
+        team = self._team.name
+        environments = {
+            agent.name: agent_environment(
+                self._environment,
+                dict(agent.env),
+                instance=self._store.instance,
+                home=self._places.home,
+                runtime=self._places.runtime,
+                team=team,
+                agent=agent.name,
+            )
+            for agent in agents
+        }
+        for agent in agents:
+            self._step(agent.name, "starting")
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await self._supervisor.start(team, [agent.name for agent in agents], self._who, environments)
+        await asyncio.sleep(max(0.0, began + _SETTLE_SECONDS - loop.time()))
+        for agent in agents:
+            record = self._registry.agents[team, agent.name]
+            self._done += 1
+            failed = record.state in (states.FAILED, states.BACKOFF)
+            self._step(agent.name, "failed" if failed else "started", record.reason)
+
+    def _step(self, agent: str, step: str, detail: str = "") -> None:
+        self._tell(Progress(agent=agent, step=step, detail=detail, done=self._done, of=self._total))

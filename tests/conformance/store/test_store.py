@@ -1,0 +1,161 @@
+"""What every store must do. A second engine joins by adding itself to `ENGINES`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from corral.adapters.sqlite.store import SqliteStore, StoreError
+from corral.domain import states
+from corral.domain.errors import UnavailableError
+from corral.domain.records import Agent, NewEvent, Team, Who
+from corral.ports.store import Change, Store
+
+Open = Callable[[], Awaitable[Store]]
+ME = Who(user="me", uid=1000)
+TEAM = Team(name="shop", file="/w/corral.toml", directory="/w", repo="/w", created_at=1.0)
+AGENT = Agent(
+    team="shop",
+    name="a",
+    position=0,
+    command=("cat", "-"),
+    shell=False,
+    workspace_kind="worktree",
+    workspace="/w/a",
+    restart="never",
+    prompt="hé",
+    fingerprint={"command": "abcd"},
+    state=states.RUNNING,
+    pid=7,
+)
+ENGINES = ["sqlite"]
+
+
+@pytest.fixture(params=ENGINES)
+def open_store(request: pytest.FixtureRequest, own_directory: Path) -> Open:
+    """Opens the same store each time."""
+    assert request.param == "sqlite"
+    return lambda: SqliteStore.open(str(own_directory / "store.db"))
+
+
+def change(**parts: object) -> Change:
+    return Change(who=ME, time=2.0, **parts)  # type: ignore[arg-type]
+
+
+def test_a_new_store_knows_nothing(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        snapshot = await store.load()
+        assert (snapshot.teams, snapshot.agents, await store.events()) == ([], [], [])
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_was_committed_is_there_after_a_restart(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        await store.commit(change(put_teams=[TEAM], put_agents=[AGENT], events=[NewEvent(event="team.up", team="shop")]))
+        await store.close()
+        store = await open_store()
+        snapshot = await store.load()
+        assert (snapshot.teams, snapshot.agents) == ([TEAM], [AGENT])
+        (event,) = await store.events()
+        assert (event.event, event.team, event.who, event.time) == ("team.up", "shop", ME, 2.0)
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_instance_and_its_secret_stay_the_same(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        first = (store.instance, store.salt)
+        await store.close()
+        store = await open_store()
+        assert (store.instance, store.salt) == first
+        assert len(store.salt) == 32
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_was_dropped_is_gone(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        await store.commit(change(put_teams=[TEAM], put_agents=[AGENT]))
+        await store.commit(change(drop_teams=["shop"], drop_agents=[AGENT.key]))
+        snapshot = await store.load()
+        assert (snapshot.teams, snapshot.agents) == ([], [])
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_transaction_that_fails_changes_nothing(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        broken = NewEvent(event="x", data={"no": object()})
+        with pytest.raises(TypeError):
+            await store.commit(change(put_teams=[TEAM], events=[NewEvent(event="first"), broken]))
+        assert (await store.load()).teams == []
+        assert await store.events() == []
+        await store.commit(change(put_teams=[TEAM]))
+        assert (await store.load()).teams == [TEAM]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_events_have_numbers_that_only_grow(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        for number in range(5):
+            await store.commit(change(events=[NewEvent(event=f"e{number}"), NewEvent(event=f"f{number}")]))
+        numbers = [event.seq for event in await store.events()]
+        assert numbers == sorted(set(numbers))
+        assert len(numbers) == 10
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_events_are_found_by_number_time_team_and_agent(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        for number, (team, agent) in enumerate([("x", ""), ("x", "a"), ("y", "a"), ("x", "b")]):
+            await store.commit(
+                Change(who=ME, time=float(number), events=[NewEvent(event=f"e{number}", team=team, agent=agent)])
+            )
+
+        async def names(**query: object) -> list[str]:
+            return [event.event for event in await store.events(**query)]  # type: ignore[arg-type]
+
+        assert await names(team="x") == ["e0", "e1", "e3"]
+        assert await names(team="x", agent="a") == ["e1"]
+        assert await names(since=2.0) == ["e2", "e3"]
+        assert await names(after=2) == ["e2", "e3"]
+        assert await names(last=2) == ["e2", "e3"]
+        assert await names(limit=2) == ["e0", "e1"]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_store_of_a_newer_version_is_left_alone(own_directory: Path) -> None:
+    import sqlite3
+
+    path = own_directory / "store.db"
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(UnavailableError, match="newer"):
+        asyncio.run(SqliteStore.open(str(path)))
+
+
+def test_a_file_that_is_no_database_is_an_error_with_a_remedy(own_directory: Path) -> None:
+    path = own_directory / "store.db"
+    path.write_bytes(b"this is not a database, and long enough to look like one" * 20)
+    with pytest.raises(StoreError, match=r"store\.db"):
+        asyncio.run(SqliteStore.open(str(path)))

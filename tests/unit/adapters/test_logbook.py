@@ -1,0 +1,117 @@
+"""The output of an agent on disk."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from corral.adapters.files import logbook
+from corral.adapters.files.logbook import LogBook
+
+
+@pytest.fixture
+def path(own_directory: Path) -> str:
+    return str(own_directory / "logs" / "shop" / "a.log")
+
+
+def written(path: str, *pieces: bytes) -> LogBook:
+    book = LogBook(path)
+    for number, piece in enumerate(pieces):
+        book.add(float(number), piece)
+    book.flush()
+    book.close()
+    return book
+
+
+def text_of(book: LogBook, after: int | None = None, lines: int | None = None, since: float | None = None) -> str:
+    return "".join(entry.text for entry in book.read(after=after, lines=lines, since=since).entries)
+
+
+def test_what_was_written_is_read_again(path: str) -> None:
+    assert text_of(written(path, b"one\r\n", b"two\r\n")) == "one\r\ntwo\r\n"
+
+
+def test_a_log_that_was_never_written_is_empty_and_is_not_made(path: str) -> None:
+    assert LogBook(path).read(after=None, lines=None, since=None).entries == []
+    assert not Path(path).exists()
+
+
+def test_a_cursor_goes_on_exactly_where_it_was(path: str) -> None:
+    first = written(path, b"one").read(after=None, lines=None, since=None)
+    again = written(path, b"two")
+    assert text_of(again, after=first.next) == "two"
+
+
+def test_a_character_split_between_two_pieces_is_whole(path: str) -> None:
+    raw = "né".encode()
+    assert text_of(written(path, raw[:2], raw[2:])) == "né"
+
+
+def test_bytes_that_are_no_text_do_not_stop_it(path: str) -> None:
+    assert text_of(written(path, b"a\xff\xfeb")) == "a\ufffd\ufffdb"
+
+
+def test_the_last_lines_are_found_from_the_end(path: str) -> None:
+    book = written(path, *(f"line {number}\n".encode() for number in range(1000)))
+    assert text_of(book, lines=3).splitlines()[-3:] == ["line 997", "line 998", "line 999"]
+    assert len(text_of(book, lines=3).splitlines()) < 10
+
+
+def test_what_is_older_than_since_is_left_out(path: str) -> None:
+    assert text_of(written(path, b"a", b"b", b"c"), since=1.0) == "bc"
+
+
+def test_the_disk_it_takes_is_bounded_and_the_newest_is_always_there(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logbook, "ROTATE_BYTES", 2000)
+    book = LogBook(path)
+    for number in range(1000):
+        book.add(0.0, f"{number:04}\n".encode())
+        book.flush()
+    book.close()
+    assert sum(file.stat().st_size for file in Path(path).parent.iterdir()) < 6000
+    assert text_of(book).endswith("0998\n0999\n")
+
+
+def test_a_cursor_from_before_the_rotation_says_that_something_is_gone(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logbook, "ROTATE_BYTES", 500)
+    book = LogBook(path)
+    for number in range(200):
+        book.add(0.0, f"{number:04}\n".encode())
+        book.flush()
+    book.close()
+    assert book.read(after=0, lines=None, since=None).cut
+
+
+def test_a_line_torn_by_a_power_cut_costs_that_line_only(path: str) -> None:
+    written(path, b"before")
+    with open(path, "ab") as file:
+        file.write(b'[1.0,"to')
+    page = written(path, b"after").read(after=None, lines=None, since=None)
+    assert [entry.text for entry in page.entries] == ["before"]
+    assert text_of(written(path, b"later"), after=page.next) == "later"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.binary(max_size=40), max_size=30), st.integers(1, 5))
+def test_reading_page_by_page_loses_and_repeats_nothing(pieces: list[bytes], step: int) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as directory:
+        book = LogBook(f"{directory}/a.log")
+        cursor, seen = 0, ""
+        for number, piece in enumerate(pieces):
+            book.add(0.0, piece)
+            if number % step == 0:
+                book.flush()
+                page = book.read(after=cursor, lines=None, since=None)
+                seen += "".join(entry.text for entry in page.entries)
+                cursor = page.next
+        book.flush()
+        seen += text_of(book, after=cursor)
+        assert seen == text_of(book, after=0)
+        book.close()

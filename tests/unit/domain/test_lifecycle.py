@@ -1,0 +1,86 @@
+"""The life of an agent, one observation after the other."""
+
+from dataclasses import replace
+
+import pytest
+
+from corral.domain import lifecycle, states
+from corral.domain.records import PROMPT_NONE, PROMPT_WAITING, Agent
+
+AGENT = Agent(
+    team="shop",
+    name="a",
+    position=0,
+    command=("cat",),
+    shell=False,
+    workspace_kind="shared",
+    workspace="/w",
+    restart="never",
+    prompt="",
+)
+
+
+def test_a_start_by_a_person_forgets_earlier_restarts() -> None:
+    tired = replace(AGENT, restarts=7, state=states.FAILED)
+    assert lifecycle.begin(tired, "r2", 1.0, by_person=True).restarts == 0
+
+
+def test_a_start_by_the_supervisor_counts() -> None:
+    waiting = replace(AGENT, restarts=7, state=states.BACKOFF)
+    assert lifecycle.begin(waiting, "r2", 1.0, by_person=False).restarts == 8
+
+
+@pytest.mark.parametrize("state", sorted(states.LIVE))
+def test_a_second_run_is_never_begun_beside_one_that_may_live(state: str) -> None:
+    with pytest.raises(ValueError, match="would make two"):
+        lifecycle.begin(replace(AGENT, state=state), "r2", 1.0, by_person=True)
+
+
+@pytest.mark.parametrize(("prompt", "expected"), [("", PROMPT_NONE), ("hello", PROMPT_WAITING)])
+def test_a_new_run_waits_for_its_prompt(prompt: str, expected: str) -> None:
+    assert lifecycle.begin(replace(AGENT, prompt=prompt), "r1", 1.0, by_person=True).prompt_state == expected
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "signal", "expected"),
+    [
+        ("never", 0, None, states.STOPPED),
+        ("never", 1, None, states.FAILED),
+        ("never", None, None, states.FAILED),
+        ("never", 137, 9, states.FAILED),
+        ("on-failure", 0, None, states.STOPPED),
+        ("on-failure", 3, None, states.BACKOFF),
+        ("on-failure", None, None, states.BACKOFF),
+        ("always", 0, None, states.BACKOFF),
+        ("always", 1, None, states.BACKOFF),
+    ],
+)
+def test_the_restart_policy_decides_what_follows_an_exit(
+    policy: str, code: int | None, signal: int | None, expected: str
+) -> None:
+    running = replace(AGENT, state=states.RUNNING, restart=policy, pid=7)
+    ended = lifecycle.exited(running, code, signal, "it ended", 5.0)
+    assert (ended.state, ended.pid, ended.exit_code, ended.since) == (expected, None, code, 5.0)
+
+
+def test_an_exit_that_was_asked_for_starts_nothing() -> None:
+    stopping = replace(AGENT, state=states.STOPPING, restart="always")
+    assert lifecycle.exited(stopping, 143, 15, "killed", 5.0).state == states.STOPPED
+
+
+def test_what_cannot_be_seen_is_unknown_and_not_gone() -> None:
+    running = replace(AGENT, state=states.RUNNING, pid=7)
+    unseen = lifecycle.unseen(running, "tmux does not answer", 5.0)
+    assert (unseen.state, unseen.pid) == (states.UNKNOWN, 7)
+
+
+@pytest.mark.parametrize("state", [states.STOPPED, states.FAILED, states.BACKOFF, states.PENDING])
+def test_what_does_not_run_is_known_without_looking(state: str) -> None:
+    resting = replace(AGENT, state=state)
+    assert lifecycle.unseen(resting, "tmux does not answer", 5.0) is resting
+
+
+def test_seen_again_it_runs() -> None:
+    lost = replace(AGENT, state=states.UNKNOWN, reason="tmux does not answer")
+    found = lifecycle.running(lost, 7, 5.0)
+    assert (found.state, found.pid, found.reason) == (states.RUNNING, 7, "")

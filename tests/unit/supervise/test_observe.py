@@ -1,0 +1,113 @@
+"""What a look at the host means for what is known."""
+
+from dataclasses import replace
+
+import pytest
+
+from corral.domain import states
+from corral.domain.records import PROMPT_SENDING, PROMPT_UNKNOWN, PROMPT_WAITING, Agent
+from corral.ports.keeper import ExitStatus, Inventory, Run
+from corral.supervise import observe
+
+AGENT = Agent(
+    team="shop",
+    name="a",
+    position=0,
+    command=("cat",),
+    shell=False,
+    workspace_kind="shared",
+    workspace="/w",
+    restart="never",
+    prompt="",
+    state=states.RUNNING,
+    run="r1",
+    pid=7,
+)
+ALIVE = Run(agent="a", run="r1", pid=7)
+
+
+def look(agent: Agent, inventory: Inventory) -> tuple[Agent, observe.Findings]:
+    findings = observe.from_inventory([agent], inventory, 9.0)
+    return findings.agents.get(agent.key, agent), findings
+
+
+def test_nothing_changes_while_everything_is_as_known() -> None:
+    agent, findings = look(AGENT, Inventory(team="shop", server="present", runs=[ALIVE]))
+    assert agent is AGENT
+    assert not findings.events
+
+
+@pytest.mark.parametrize("state", [states.STARTING, states.RUNNING, states.STOPPING])
+def test_a_silent_server_makes_the_living_unknown_and_nothing_else(state: str) -> None:
+    before = replace(AGENT, state=state)
+    agent, findings = look(before, Inventory(team="shop", server="unknown", why="tmux is stopped"))
+    assert (agent.state, agent.reason) == (states.UNKNOWN, "tmux is stopped")
+    assert not findings.restart
+    assert not findings.finish_stop
+
+
+def test_an_unknown_agent_is_found_again() -> None:
+    agent, _ = look(replace(AGENT, state=states.UNKNOWN), Inventory(team="shop", server="present", runs=[ALIVE]))
+    assert agent.state == states.RUNNING
+
+
+def test_an_exit_nobody_saw_is_told_as_such() -> None:
+    agent, findings = look(AGENT, Inventory(team="shop", server="absent"))
+    assert (agent.state, agent.exit_code) == (states.FAILED, None)
+    assert "nobody saw how" in agent.reason
+    assert findings.events[0].event == "agent.exited"
+
+
+def test_an_exit_while_nobody_watched_is_judged_by_the_policy() -> None:
+    dead = Run(agent="a", run="r1", pid=7, alive="absent", exit=ExitStatus(code=3), last_words="boom")
+    agent, findings = look(
+        replace(AGENT, restart="on-failure"), Inventory(team="shop", server="present", runs=[dead])
+    )
+    assert (agent.state, agent.exit_code) == (states.BACKOFF, 3)
+    assert findings.restart == [agent]
+    assert findings.events[0].data["last_words"] == "boom"
+
+
+def test_a_death_by_signal_has_its_name_and_128_more() -> None:
+    dead = Run(agent="a", run="r1", pid=7, alive="absent", exit=ExitStatus(signal=9))
+    agent, findings = look(AGENT, Inventory(team="shop", server="present", runs=[dead]))
+    assert (agent.exit_code, agent.exit_signal, agent.reason) == (137, 9, "killed by SIGKILL")
+    assert findings.events[0].data["signal"] == "SIGKILL"
+
+
+def test_the_run_of_somebody_else_is_not_taken_for_ours() -> None:
+    other = Run(agent="a", run="r0", pid=7)
+    agent, _ = look(AGENT, Inventory(team="shop", server="present", runs=[other]))
+    assert agent.state == states.FAILED
+
+
+def test_a_start_that_was_interrupted_before_anything_began_has_failed() -> None:
+    agent, _ = look(replace(AGENT, state=states.STARTING), Inventory(team="shop", server="absent"))
+    assert (agent.state, agent.reason) == (states.FAILED, "its start was interrupted")
+
+
+@pytest.mark.parametrize("runs", [[ALIVE], []])
+def test_a_stop_that_was_interrupted_is_finished(runs: list[Run]) -> None:
+    stopping = replace(AGENT, state=states.STOPPING)
+    _, findings = look(stopping, Inventory(team="shop", server="present", runs=runs))
+    assert findings.finish_stop == [stopping]
+
+
+def test_a_prompt_that_still_waits_is_watched_for_again() -> None:
+    waiting = replace(AGENT, prompt_state=PROMPT_WAITING)
+    _, findings = look(waiting, Inventory(team="shop", server="present", runs=[ALIVE]))
+    assert findings.await_ready == [waiting]
+
+
+def test_a_prompt_that_was_half_way_is_unknown_and_not_sent_again() -> None:
+    agent, findings = look(
+        replace(AGENT, prompt_state=PROMPT_SENDING), Inventory(team="shop", server="present", runs=[ALIVE])
+    )
+    assert agent.prompt_state == PROMPT_UNKNOWN
+    assert not findings.await_ready
+
+
+def test_a_pause_before_a_restart_survives_the_daemon() -> None:
+    waiting = replace(AGENT, state=states.BACKOFF, pid=None)
+    _, findings = look(waiting, Inventory(team="shop", server="absent"))
+    assert findings.restart == [waiting]
