@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from corral.domain import names
 from corral.domain.spec_problems import Problems
-from corral.domain.spec_syntax import decode, load
+from corral.domain.spec_syntax import load
 from corral.domain.spec_table import Table
+from corral.domain.spec_text import decode
 
 _KEYS = ("name", "title", "executable", "command", "ready", "paste_pause", "note")
 _LONGEST_PAUSE = 10.0

@@ -27,7 +27,8 @@ _corral() {
     commands=(
 @COMMANDS@
     )
-    _arguments -C -S \\
+    # -A: what follows the command is the command's own, options too.
+    _arguments -C -S -A '-*' \\
         '(- *)'{-h,--help}'[show help]' \\
         '(- *)--version[print the version]' \\
         '--json[one JSON document on stdout]' \\
@@ -87,7 +88,8 @@ def _group(group: Command) -> str:
 {indent}    commands=(
 {words}
 {indent}    )
-{indent}    _arguments -C -S '(- *)'{{-h,--help}}'[show help]' '--json[one JSON document]' '1: :->command' '*:: :->rest'
+{indent}    _arguments -C -S -A '-*' '(- *)'{{-h,--help}}'[show help]' '--json[one JSON document]' \\
+{indent}        '1: :->command' '*:: :->rest'
 {indent}    case $state in
 {indent}        command) _describe -t commands command commands ;;
 {indent}        rest)
@@ -118,7 +120,8 @@ def _argument(argument: Argument, position: int) -> str:
 def _action(of: Option | Argument) -> str:
     kind, words = offer(of)
     actions = {"agents": "_corral_agents", "teams": "_corral_teams", "files": "_files", "words": f"({' '.join(words)})"}
-    return actions.get(kind, " ")
+    # Not the blank that zsh has for this: it makes the first tab show that nothing is to be offered.
+    return actions.get(kind, "( )")
 
 
 def _escaped(text: str) -> str:

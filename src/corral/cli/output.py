@@ -83,10 +83,11 @@ def json_line(document: object) -> bytes:
 
     text = json.dumps(document, ensure_ascii=False)
     # A name that is no UTF-8 is a lone surrogate here; escaped, the document stays valid.
-    return (text if _encodes(text) else json.dumps(document)).encode("utf-8") + b"\n"
+    return (text if is_utf8(text) else json.dumps(document)).encode("utf-8") + b"\n"
 
 
-def _encodes(text: str) -> bool:
+def is_utf8(text: str) -> bool:
+    """False if `text` has bytes in it that are no UTF-8, as a path or a variable may."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from types import TracebackType
 
-from corral.cli.output import DIM, RED, paint, plain, redraws, takes_colour, width_of
+from corral.cli.output import DIM, paint, plain, redraws, takes_colour, width_of
 from corral.cli.table import shortened
 from corral.client.answers import Record, concluded
 
@@ -19,8 +19,10 @@ _UNREMARKABLE = frozenset({"kept", "changed", "extra"})
 class Progress:
     """Shows records of progress; as a context it leaves the terminal's line empty."""
 
-    def __init__(self, *, silent: bool) -> None:
+    def __init__(self, *, silent: bool, lines: bool = True) -> None:
         self._silent = silent
+        #: False where the result says all that plain lines would.
+        self._lines = lines
         self._live = not silent and redraws(sys.stderr)
         self._colour = self._live and takes_colour(sys.stderr)
         self._frame = 0
@@ -48,10 +50,8 @@ class Progress:
         if self._live:
             done, of = record.get("done"), record.get("of")
             count = f"{done}/{of} " if isinstance(done, int) and isinstance(of, int) and of else ""
-            if step == "failed":
-                self._keep(f"{paint('✗', RED, self._colour)} {what}" + (f": {detail}" if detail else ""))
             self._draw(f"{count}{what}")
-        elif step not in _PASSING and step not in _UNREMARKABLE:
+        elif self._lines and step not in _PASSING and step not in _UNREMARKABLE:
             sys.stderr.write(what + (f": {detail}" if detail else "") + "\n")
             sys.stderr.flush()
 
@@ -62,10 +62,6 @@ class Progress:
         sys.stderr.write(f"{_START_OF_LINE}{paint(_FRAMES[self._frame], DIM, self._colour)} {line}")
         sys.stderr.flush()
         self._line_is_used = True
-
-    def _keep(self, text: str) -> None:
-        self._clear()
-        sys.stderr.write(text + "\n")
 
     def _clear(self) -> None:
         if self._line_is_used:

@@ -2,8 +2,10 @@
 
 import os
 
+from corral.cli.output import is_utf8
 from corral.cli.targets import absolute, here
-from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.errors import CorralError, NotFoundError, WrongUseError
+from corral.domain.spec_text import MAX_BYTES, decode
 
 NAME = "corral.toml"
 
@@ -22,21 +24,19 @@ def nearest() -> str | None:
 
 
 def chosen(given: str | None) -> str:
-    """The absolute path of the file to use; one that is not there is `NotFoundError`."""
-    if given is not None:
-        return absolute(given)
-    path = nearest()
+    """The absolute path of the file to use; `NotFoundError` if none is given and none is near."""
+    path = nearest() if given is None else absolute(given)
     if path is None:
         raise NotFoundError(
             f"there is no {NAME} in {here()} or above it", "corral init writes one, -f FILE names another"
         )
+    if not is_utf8(path):
+        raise WrongUseError(f"the path {path!r} is not UTF-8", "move the file to a directory that has a readable name")
     return path
 
 
 def read(path: str) -> str:
     """The text of the file at `path`."""
-    from corral.domain.spec import MAX_BYTES, decode
-
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)

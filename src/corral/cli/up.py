@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from corral.cli import plan
 from corral.cli.command import FILES, Argument, Command, Invocation, Option
-from corral.cli.output import write_json
+from corral.cli.output import is_utf8, remark, write_json
 from corral.cli.progress import Progress, entries, result_of
 from corral.cli.specfile import chosen, read
 from corral.client.absence import error_of_absence, nothing_is_up
@@ -27,7 +27,7 @@ def run(invocation: Invocation) -> int:
         "agents": agents,
         "restart_changed": invocation.flag("restart-changed"),
         "dry_run": dry_run,
-        "environment": dict(os.environ),
+        "environment": _environment(quiet=invocation.json),
     }
     progress = Progress(silent=invocation.json)
     try:
@@ -53,6 +53,15 @@ def run(invocation: Invocation) -> int:
         plan.show(result)
     _raise_failures(result)
     return 0
+
+
+def _environment(*, quiet: bool) -> dict[str, str]:
+    """The caller's variables. JSON cannot carry one that is no UTF-8: it is left out, and that is said."""
+    kept = {name: value for name, value in os.environ.items() if is_utf8(name) and is_utf8(value)}
+    left_out = sorted(os.environ.keys() - kept.keys())
+    if left_out and not quiet:
+        remark(f"not passed on to agents, because it is not UTF-8: {', '.join(left_out)}")
+    return kept
 
 
 def _ask(places: Places, request: Record) -> Iterator[Record]:

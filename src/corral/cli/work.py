@@ -33,7 +33,8 @@ def work_on_agents(invocation: Invocation, path: str, **more: bool) -> list[Reco
     }
     if team is None:
         del request["team"]
-    result = result_of(records(invocation.places, "POST", path, request), Progress(silent=invocation.json))
+    progress = Progress(silent=invocation.json, lines=False)
+    result = result_of(records(invocation.places, "POST", path, request), progress)
     if invocation.json:
         write_json(result)
     return entries(result, "agents")

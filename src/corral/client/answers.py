@@ -80,7 +80,9 @@ def _content(body: object) -> tuple[bytes, Sequence[tuple[str, str]]]:
         return b"", ()
     if isinstance(body, bytes):
         return body, (("Content-Type", "text/plain; charset=utf-8"),)
-    return json.dumps(body).encode("ascii"), (("Content-Type", "application/json"),)
+    # A directory whose name is no UTF-8 cannot be named in JSON; a question mark in it harms nobody.
+    text = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+    return text, (("Content-Type", "application/json"),)
 
 
 def _record(text: bytes) -> Record:

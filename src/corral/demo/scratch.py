@@ -11,6 +11,9 @@ TEAM = "shop"
 
 _README = "# Shop\n\nA small web shop that nobody has built yet.\n"
 
+#: The demonstration may be started from an agent's terminal or from a git hook; it is still on its own.
+_ELSEWHERE = ("CORRAL_AGENT", "CORRAL_TEAM", "CORRAL_RUN", "CORRAL_INSTANCE", "GIT_", "TMUX_PANE")
+
 
 class Scratch:
     """A directory of our own with a repository and an instance in it. `remove` takes away exactly that."""
@@ -33,7 +36,7 @@ class Scratch:
 
     def environment(self) -> dict[str, str]:
         """The variables of a command that belongs to the demonstration."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("CORRAL_", "GIT_", "TMUX"))}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_ELSEWHERE)}
         kept["PATH"] = self.bin + os.pathsep + kept.get("PATH", os.defpath)
         return {**kept, "CORRAL_HOME": self.home, "CORRAL_RUNTIME_DIR": self.runtime}
 

@@ -12,7 +12,8 @@
     restart = "on-failure"        # never (default) | on-failure | always
     prompt = "…"                  # first message, delivered when the agent is ready
 
-This is the only module of its family that others import. Nothing here touches a file: the caller reads it.
+This is the only module of its family that others import, but for `spec_text`, which spares `corral up` the rest.
+Nothing here touches a file: the caller reads it.
 """
 
 import os.path
@@ -24,8 +25,9 @@ from corral.domain.spec_fingerprint import differences, fingerprint
 from corral.domain.spec_model import DEFAULT_RESTART, MAX_AGENTS, RESTARTS, SHARED, WORKTREE, AgentSpec, TeamSpec
 from corral.domain.spec_paths import resolved
 from corral.domain.spec_problems import Problems
-from corral.domain.spec_syntax import MAX_BYTES, decode, load
+from corral.domain.spec_syntax import load
 from corral.domain.spec_table import Table
+from corral.domain.spec_text import MAX_BYTES, decode
 
 __all__ = [
     "DEFAULT_RESTART",

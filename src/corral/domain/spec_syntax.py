@@ -9,9 +9,8 @@ import tomllib
 from corral.domain.errors import BadSpecError
 from corral.domain.spec_lines import Path, Statement, declarations, longest_of, path_set_by, statements
 from corral.domain.spec_problems import Problem, bad_spec, shown_path
+from corral.domain.spec_text import MAX_BYTES, not_utf8, too_large
 
-#: A file with a long prompt has some ten thousand bytes. The limit also bounds a prompt to what `send` takes.
-MAX_BYTES = 1024 * 1024
 #: No table of ours goes deeper than five. Far beyond that tomllib recurses too deep or takes quadratic time.
 MAX_DEPTH = 32
 
@@ -29,24 +28,14 @@ _REMEDIES = (
 )
 
 
-def decode(data: bytes, file: str) -> str:
-    """The text of a TOML file from its bytes. Raises BadSpecError if it is too large or not UTF-8."""
-    if len(data) > MAX_BYTES:
-        raise _too_large(file)
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise _not_utf8(file, data[: error.start].count(b"\n") + 1) from error
-
-
 def load(text: str, file: str) -> dict[str, object]:
     """The tables of a TOML file. Raises BadSpecError if the text is too large, too deep, or not TOML."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise _not_utf8(file, text.count("\n", 0, error.start) + 1) from error
+        raise not_utf8(file, text.count("\n", 0, error.start) + 1) from error
     if size > MAX_BYTES:
-        raise _too_large(file)
+        raise too_large(file)
     for statement in statements(text):
         if statement.depth > MAX_DEPTH:
             raise _bad(
@@ -121,20 +110,6 @@ def _clash(file: str, above: str, statement: Statement, path: Path) -> BadSpecEr
         message = f"this key is already set, on line {first}"
         remedy = "keep one of the two"
     return _bad(file, statement.line, path, message, remedy)
-
-
-def _too_large(file: str) -> BadSpecError:
-    return _bad(
-        file,
-        1,
-        ("file",),
-        f"the file has more than {MAX_BYTES} bytes",
-        "keep long instructions in a file of the repository and let the prompt name it",
-    )
-
-
-def _not_utf8(file: str, line: int) -> BadSpecError:
-    return _bad(file, line, ("file",), "the text is not UTF-8", "save the file as UTF-8")
 
 
 def _bad(file: str, line: int, path: Path, message: str, remedy: str) -> BadSpecError:

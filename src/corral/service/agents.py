@@ -58,6 +58,13 @@ class LoggedOutput:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaughtUp:
+    """In a followed log: what was there has been told, what follows happens now."""
+
+    caught_up: bool = True
+
+
 class Agents:
     """The use cases."""
 
@@ -136,7 +143,7 @@ class Agents:
 
     async def logs(
         self, team: str, names: Sequence[str], *, lines: int | None, since: float | None, follow: bool
-    ) -> AsyncIterator[LoggedOutput]:
+    ) -> AsyncIterator[LoggedOutput | CaughtUp]:
         """The output of agents: what there is, oldest first over all of them, then with `follow` what comes."""
         keeper = await self._supervisor.link.open()
         cursors: dict[str, int] = {}
@@ -158,13 +165,17 @@ class Agents:
             yield LoggedOutput(team=team, agent=name, time=entry.time, text=entry.text)
         if not follow:
             return
+        yield CaughtUp()
         queue: asyncio.Queue[LoggedOutput | CorralError] = asyncio.Queue(maxsize=100)
 
         async def pump(name: str, cursor: int) -> None:
             try:
                 while True:
-                    page = await keeper.read_log(
-                        team=team, agent=name, after=cursor, lines=None, since=None, wait=True
+                    # A cursor outlives the keeper that gave it: the next one goes on where the last one ended.
+                    page = await self._supervisor.insist(
+                        lambda keeper, after=cursor: keeper.read_log(  # type: ignore[misc]
+                            team=team, agent=name, after=after, lines=None, since=None, wait=True
+                        )
                     )
                     cursor = page.next
                     for entry in page.entries:

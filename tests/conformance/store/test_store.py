@@ -56,7 +56,8 @@ def test_a_new_store_knows_nothing(open_store: Open) -> None:
 def test_what_was_committed_is_there_after_a_restart(open_store: Open) -> None:
     async def scenario() -> None:
         store = await open_store()
-        await store.commit(change(put_teams=[TEAM], put_agents=[AGENT], events=[NewEvent(event="team.up", team="shop")]))
+        told = NewEvent(event="team.up", team="shop")
+        await store.commit(change(put_teams=[TEAM], put_agents=[AGENT], events=[told]))
         await store.close()
         store = await open_store()
         snapshot = await store.load()

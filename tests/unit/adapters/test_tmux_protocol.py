@@ -1,5 +1,7 @@
 """Control mode, taken apart."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,7 +36,7 @@ def test_replies_notifications_and_output_are_told_apart() -> None:
 def test_it_does_not_matter_where_the_stream_is_cut(cuts: list[int]) -> None:
     parser = Parser()
     edges = [0, *sorted(cuts), len(SAID)]
-    messages = [message for a, b in zip(edges, edges[1:], strict=False) for message in parser.feed(SAID[a:b])]
+    messages = [message for a, b in pairwise(edges) for message in parser.feed(SAID[a:b])]
     assert messages == MEANT
 
 

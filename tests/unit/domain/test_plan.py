@@ -27,8 +27,8 @@ def agent(name: str, state: str, fingerprint: dict[str, str] | None = None) -> A
     )
 
 
-def actions(known: dict[str, Agent], **options: bool) -> list[tuple[str, str, tuple[str, ...]]]:
-    steps = make_plan([("a", PRINT)], known, **options)
+def actions(known: dict[str, Agent], *, restart_changed: bool = False) -> list[tuple[str, str, tuple[str, ...]]]:
+    steps = make_plan([("a", PRINT)], known, restart_changed=restart_changed)
     return [(step.agent, step.action, step.differs) for step in steps]
 
 

@@ -37,6 +37,7 @@ def parse_pane(line: str) -> Pane | None:
     match = _LAUNCH_FILE.search(fields[7])
     if match is None:
         return None
+    status = _exit_status(fields[5], fields[6])
     return Pane(
         pane_id=fields[0],
         window_id=fields[1],
@@ -45,8 +46,9 @@ def parse_pane(line: str) -> Pane | None:
             agent=match[1],
             run=match[2],
             pid=int(fields[3]),
-            dead=fields[4] == "1",
-            exit=_exit_status(fields[5], fields[6]),
+            # tmux calls a pane dead once its terminal is closed; how the process ended it learns a moment later.
+            dead=fields[4] == "1" and status is not None,
+            exit=status,
         ),
     )
 

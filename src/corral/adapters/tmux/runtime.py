@@ -345,6 +345,10 @@ class TmuxRuntime:
                 break
             await asyncio.sleep(delay)
             delay = min(delay * 2, 0.1)
+            # tmux 3.3a misses about every second SIGCHLD that comes together with the end of the terminal, and then
+            # never reaps the process. Told once more, it looks.
+            if self._server is not None:
+                proc.send_signal(self._server, signal.SIGCHLD)
         if self._panes.get(run) is not pane:
             return
         pane.session.dead = True

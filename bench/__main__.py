@@ -1,0 +1,95 @@
+"""`python -m bench`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+
+from bench import commands, installation, report, sizes
+from bench.sizes import Setting
+
+
+def main() -> int:
+    """Measure everything and print it."""
+    options = _options()
+    if shutil.which("tmux") is None:
+        raise SystemExit("bench: tmux is missing: apt-get install tmux")
+    with (
+        tempfile.TemporaryDirectory(prefix="cb-", dir=options.directory) as directory,
+        tempfile.TemporaryDirectory(prefix="cb-", dir=_memory_directory()) as runtime,
+    ):
+        corral = options.corral
+        if corral is None:
+            _note("building a wheel and installing it")
+            corral = installation.install(os.path.join(directory, "venv"))
+        setting = Setting(
+            corral=corral,
+            directory=directory,
+            runtime=runtime,
+            env=commands.environment(directory),
+            rounds=options.rounds,
+            ps_rounds=options.ps_rounds,
+            idle_seconds=options.idle_seconds,
+            note=_note,
+        )
+        machine = _machine(setting)
+        counts = sorted({*options.growth, options.agents})
+        results = [sizes.measure(setting, count, all_peers=count == options.agents) for count in counts]
+    _note("")
+    if options.json:
+        print(json.dumps(report.as_json(machine, results), indent=2))
+    else:
+        print(report.as_text(machine, results, options.agents), end="")
+    return 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Corral side by side with its peers.")
+    parser.add_argument("--agents", type=int, default=100, help="size of the team for the comparison with all peers")
+    parser.add_argument("--growth", type=_counts, default=[10, 100, 500], help="other sizes, 10,100,500 by default")
+    parser.add_argument("--rounds", type=int, default=9, help="times that each way to start the team is measured")
+    parser.add_argument("--ps-rounds", type=int, default=41, help="times that each way to list the team is measured")
+    parser.add_argument("--idle-seconds", type=float, default=60.0, help="how long to watch the idle team")
+    parser.add_argument("--corral", help="an installed command to measure, instead of a wheel of this tree")
+    parser.add_argument("--directory", help="where to put CORRAL_HOME: on a real disk; $TMPDIR by default")
+    parser.add_argument("--json", action="store_true", help="every number as one JSON document")
+    return parser.parse_args()
+
+
+def _counts(text: str) -> list[int]:
+    return [int(word) for word in text.split(",") if word]
+
+
+def _memory_directory() -> str | None:
+    """Where sockets and launch files of a logged-in person are: $XDG_RUNTIME_DIR, which is in memory."""
+    candidates = (os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm")
+    return next((path for path in candidates if path and os.access(path, os.W_OK)), None)
+
+
+def _machine(setting: Setting) -> dict[str, str]:
+    python = installation.interpreter_of(setting.corral)
+    return {
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}, {os.cpu_count()} processors",
+        "tmux": commands.output(["tmux", "-V"], setting.env).strip(),
+        "python": commands.output([python, "-V"], setting.env).strip(),
+        "corral": commands.output([setting.corral, "--version"], setting.env).strip(),
+        "CORRAL_HOME below": setting.directory,
+        "CORRAL_RUNTIME_DIR below": setting.runtime,
+        "load before": " ".join(f"{load:.2f}" for load in os.getloadavg()),
+    }
+
+
+def _note(what: str) -> None:
+    """What is being done, on one line that is drawn again; nothing where nobody watches."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{what}")
+        sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

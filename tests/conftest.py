@@ -1,0 +1,92 @@
+"""What every test stands on: a directory and an environment of its own, and a leak check when it is over."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import repos
+from tests.support.files import remove_tree
+from tests.support.instance import Instance
+from tests.support.leaks import LeakCheck
+from tests.support.person import OwnTmux, Person
+
+
+@pytest.fixture(scope="session")
+def person() -> Iterator[Person]:
+    """The person in whose account the tests run."""
+    someone = Person()
+    yield someone
+    someone.close()
+
+
+@pytest.fixture(scope="session")
+def own_tmux(person: Person) -> Iterator[OwnTmux]:
+    """That person's own tmux server, which nobody may touch."""
+    if not shutil.which("tmux"):
+        pytest.fail("tmux is missing, and these tests are about it: ./script/test installs it", pytrace=False)
+    server = OwnTmux(person)
+    yield server
+    changes = server.changes()
+    server.close()
+    if changes:
+        pytest.fail("the person's own tmux server was touched:\n" + "\n".join(changes), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def own_directory(person: Person, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """The test's own directory: short, private, named in the environment of everything that the test starts.
+
+    When the test is over nothing of it may be left; what is left fails the test, is named, and is ended if it is
+    proved to be the test's. Outside of tests/unit the person's own tmux server runs beside, and must not notice.
+    """
+    beside = None
+    if "unit" not in request.path.relative_to(request.config.rootpath).parts:
+        beside = request.getfixturevalue("own_tmux")
+    directory = tempfile.mkdtemp(prefix="c-", dir="/tmp")
+    environment = person.environment(dict(os.environ))
+    environment |= {
+        "CORRAL_TEST_DIRECTORY": directory,
+        "CORRAL_HOME": os.path.join(directory, "h"),
+        "CORRAL_RUNTIME_DIR": os.path.join(directory, "r"),
+    }
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(environment)
+    check = LeakCheck(directory)
+    try:
+        yield Path(directory)
+        leaks = check.leaks()
+        check.end_processes()
+        changes = beside.changes() if beside else []
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+        remove_tree(directory)
+    if leaks:
+        pytest.fail("the test left behind:\n  " + "\n  ".join(leaks), pytrace=False)
+    if changes:
+        pytest.fail("the person's own tmux server was touched:\n  " + "\n  ".join(changes), pytrace=False)
+
+
+@pytest.fixture
+def instance(own_directory: Path) -> Iterator[Instance]:
+    """A private Corral instance. At the end every team of it is taken down and its daemon is stopped."""
+    own = Instance(str(own_directory))
+    try:
+        yield own
+    finally:
+        own.close()
+
+
+@pytest.fixture
+def repo(own_directory: Path) -> Callable[..., Path]:
+    """Makes git repositories: `repo()`, `repo("dirty")`, `repo("bare", name="other")`; see `repos.make`."""
+
+    def make(kind: repos.Kind = "normal", name: str = "repo") -> Path:
+        return repos.make(own_directory / name, kind)
+
+    return make

@@ -1,0 +1,58 @@
+"""Small disks: a tmpfs at a place of the test's own, to be filled, emptied and made read-only."""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+
+class Disk:
+    """A small file system at `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._ballast = path / "ballast"
+
+    def fill(self) -> None:
+        """Use up every byte that is free."""
+        with contextlib.suppress(OSError), open(self._ballast, "ab", buffering=0) as file:
+            for size in (1 << 16, 1 << 12, 1):
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(b"\0" * size)
+        free = os.statvfs(self.path)
+        assert free.f_bavail == 0, f"{self.path} still has {free.f_bavail} blocks"
+
+    def make_room(self) -> None:
+        """Give back what `fill` took."""
+        self._ballast.unlink()
+
+    def read_only(self, yes: bool = True) -> None:
+        """Let nothing be written, or let it again."""
+        _run("mount", "-o", f"remount,{'ro' if yes else 'rw'}", str(self.path))
+
+
+@contextlib.contextmanager
+def small_disk(path: Path, size: str = "4m") -> Iterator[Disk]:
+    """Mount a disk of `size` at `path`, which is made; taken away again at the end."""
+    path.mkdir(mode=0o700)
+    _run("mount", "-t", "tmpfs", "-o", f"size={size},mode=0700,uid={os.getuid()},gid={os.getgid()}", "corral-test", str(path))
+    try:
+        yield Disk(path)
+    finally:
+        problem = _try("umount", str(path))
+        if problem:
+            _run("umount", "--lazy", str(path))
+            raise AssertionError(f"somebody still uses the disk: {problem}")
+
+
+def _run(*argv: str) -> None:
+    problem = _try(*argv)
+    assert not problem, f"{' '.join(argv)}: {problem} (these tests mount disks: they need root, or sudo)"
+
+
+def _try(*argv: str) -> str:
+    become_root = [] if os.getuid() == 0 else ["sudo", "-n"]
+    done = subprocess.run([*become_root, *argv], capture_output=True, text=True, timeout=20, check=False)
+    return "" if done.returncode == 0 else done.stderr.strip() or f"exit code {done.returncode}"

@@ -1,0 +1,112 @@
+"""`corral down`: which team, and the receipt."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from corral.places import Places
+from tests.unit.cli.conftest import Corral
+from tests.unit.client.fake_daemon import FakeDaemon, stream
+
+
+def receipt(**changes: object) -> dict[str, object]:
+    checks: list[object] = [
+        {"what": what, "found": 0, "residue": []} for what in ("processes", "tmux_servers", "worktrees")
+    ]
+    clean = {"team": "shop", "clean": True, "checks": checks, "seconds": 1.23, "kept": [], "stopped": ["a", "b"]}
+    return {**clean, **changes}
+
+
+def taken_down(**changes: object) -> bytes:
+    progress = {"progress": {"agent": "a", "step": "stopped", "detail": "", "done": 1, "of": 2}}
+    return stream(progress, {"result": receipt(**changes)})
+
+
+LEFT = {"what": "processes", "found": 2, "residue": ["pid 12 (node)", "pid 13 (\x1b[1mcat)"]}
+NOT_COUNTED: dict[str, object] = {"what": "sockets", "found": None, "residue": []}
+
+
+class TestTheReceipt:
+    def test_of_a_clean_end(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("POST", "/v1/down", taken_down())
+        outcome = corral("down")
+        assert outcome.code == 0
+        assert outcome.out.splitlines() == [
+            "shop is down, 2 agents stopped, nothing is left (1.2 s)",
+            "  ✓ processes     none left",
+            "  ✓ tmux servers  none left",
+            "  ✓ worktrees     none left",
+        ]
+        assert outcome.err == "a: stopped\n"
+
+    def test_names_what_is_left(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("POST", "/v1/down", taken_down(clean=False, checks=[LEFT, NOT_COUNTED], stopped=[]))
+        outcome = corral("down")
+        assert outcome.code == 5
+        assert outcome.out.splitlines() == [
+            "shop is not all down (1.2 s)",
+            "  ✗ processes  2 left",
+            "      pid 12 (node)",
+            "      pid 13 (�[1mcat)",
+            "  ✗ sockets    could not be counted",
+        ]
+        assert "corral: shop: something was left behind: 2 processes, unknown sockets\n" in outcome.err
+
+    def test_names_the_work_that_was_kept_and_why(self, corral: Corral, daemon: FakeDaemon) -> None:
+        kept = [{"path": "/w/a", "why": "uncommitted changes"}]
+        daemon.answer("POST", "/v1/down", taken_down(kept=kept))
+        outcome = corral("down")
+        assert outcome.code == 0
+        assert outcome.out.splitlines()[-2:] == [
+            "kept, because work in it would be lost (--discard removes it):",
+            "  • /w/a  uncommitted changes",
+        ]
+
+    def test_as_json(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("POST", "/v1/down", taken_down())
+        outcome = corral("down", "--json")
+        assert (outcome.json, outcome.err, outcome.code) == (receipt(), "", 0)
+        daemon.answer("POST", "/v1/down", taken_down(clean=False, checks=[LEFT]))
+        outcome = corral("down", "--json")
+        assert (outcome.code, outcome.json["checks"], outcome.error["code"]) == (5, [LEFT], "residue")
+
+
+class TestTheQuestion:
+    def test_by_name(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("POST", "/v1/down", taken_down())
+        corral("down", "-t", "shop", "--grace", "30s", "--discard")
+        sent = daemon.last.json()
+        assert (sent["team"], sent["grace"], sent["discard"]) == ("shop", 30, True)
+        assert "file" not in sent
+
+    def test_by_file(self, corral: Corral, daemon: FakeDaemon, own_directory: Path) -> None:
+        daemon.answer("POST", "/v1/down", taken_down())
+        corral("down", "-f", "gone.toml")
+        assert daemon.last.json()["file"] == str(own_directory / "gone.toml")
+
+    def test_by_directory(self, corral: Corral, daemon: FakeDaemon, own_directory: Path) -> None:
+        daemon.answer("POST", "/v1/down", taken_down())
+        corral("down")
+        assert daemon.last.json() == {"cwd": str(own_directory), "grace": None, "discard": False}
+        (own_directory / "corral.toml").touch()
+        corral("down")
+        assert daemon.last.json()["file"] == str(own_directory / "corral.toml")
+
+    def test_not_by_both(self, corral: Corral) -> None:
+        assert corral("down", "-t", "shop", "-f", "x").code == 2
+
+
+class TestWithoutADaemon:
+    def test_no_team_is_up(self, corral: Corral, places: Places) -> None:
+        outcome = corral("down", "-t", "shop")
+        assert (outcome.code, outcome.err.splitlines()[0]) == (3, "corral: no team is up")
+
+    @pytest.mark.usefixtures("somebody_was_here")
+    def test_or_nobody_knows(self, corral: Corral) -> None:
+        assert corral("down").code == 6
+
+
+def test_a_daemon_that_dies_on_the_way(corral: Corral, daemon: FakeDaemon) -> None:
+    daemon.answer("POST", "/v1/down", stream(json.loads('{"progress": {"agent": "a", "step": "stopping"}}')))
+    assert corral("down").code == 6

@@ -1,0 +1,59 @@
+"""`corral events`: the journal as lines, for people and for programs."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.unit.cli.conftest import Corral
+from tests.unit.client.fake_daemon import FakeDaemon, stream
+
+EVENT = {
+    "seq": 7,
+    "time": "2025-11-30T14:05:06Z",
+    "team": "shop",
+    "agent": "builder-1",
+    "event": "agent.started",
+    "who": {"user": "ann", "uid": 1000, "agent": None},
+    "outcome": "ok",
+    "data": {"pid": 4711, "words": "exit \x1b[1m now", "none": None},
+}
+
+
+@pytest.fixture(autouse=True)
+def _in_berlin() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "CET-1")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def test_a_line_an_event(corral: Corral, daemon: FakeDaemon) -> None:
+    failed = {**EVENT, "agent": None, "outcome": "failed", "data": {}, "who": {"agent": "shop/lead", "user": "ann"}}
+    daemon.answer("GET", "/v1/events", stream(EVENT, failed))
+    assert corral("events").out.splitlines() == [
+        "2025-11-30 15:05:06  shop/builder-1  agent.started  pid=4711  words='exit \\x1b[1m now'  by ann",
+        "2025-11-30 15:05:06  shop  agent.started  failed  by shop/lead",
+    ]
+
+
+def test_json_lines(corral: Corral, daemon: FakeDaemon) -> None:
+    daemon.answer("GET", "/v1/events", stream(EVENT, EVENT))
+    assert corral("events", "--json").json_lines == [EVENT, EVENT]
+
+
+def test_the_question(corral: Corral, daemon: FakeDaemon) -> None:
+    daemon.answer("GET", "/v1/events", stream())
+    corral("events")
+    assert (daemon.last.query["lines"], daemon.last.query["follow"]) == (["100"], ["0"])
+    corral("events", "-f", "-n5", "--agent", "shop/a", "--since", "1970-01-01T00:00:10Z", "--after", "3")
+    query = daemon.last.query
+    assert (query["team"], query["agent"], query["lines"]) == (["shop"], ["a"], ["5"])
+    assert (query["since"], query["after"], query["follow"]) == (["10.0"], ["3"], ["1"])
+    corral("events", "--after", "3")
+    assert "lines" not in daemon.last.query
+
+
+def test_never_starts_anything(corral: Corral) -> None:
+    assert corral("events", "--json").error["code"] == "not_found"

@@ -1,0 +1,54 @@
+"""Help: for everything, with examples, from the same table that is parsed."""
+
+from tests.unit.cli.conftest import Corral
+
+
+def test_of_everything(corral: Corral) -> None:
+    for words in (["--help"], ["-h"], ["help"], []):
+        outcome = corral(*words)
+        assert outcome.code == 0
+        assert "usage: corral COMMAND" in outcome.out
+        assert "  ps           show the agents that are up\n" in outcome.out
+        assert "exit codes" in outcome.out
+        assert "keeper " not in outcome.out.partition("exit codes")[0]
+
+
+def test_of_one_command(corral: Corral) -> None:
+    outcome = corral("help", "ps")
+    assert outcome.out == corral("ps", "--help").out
+    assert outcome.out.startswith("usage: corral ps [-t TEAM] [-q] [--json]\n\nShow the agents that are up.\n")
+    assert "-t, --team TEAM" in outcome.out
+    assert "    --json" in outcome.out
+    assert "examples\n  corral ps\n" in outcome.out
+    assert "--teams" not in outcome.out
+
+
+def test_of_a_group_and_its_commands(corral: Corral) -> None:
+    assert "status   show whether the daemon runs" in corral("daemon", "--help").out
+    assert corral("help", "daemon", "stop").out == corral("daemon", "stop", "--help").out
+
+
+def test_of_a_hidden_command(corral: Corral) -> None:
+    assert corral("keeper", "run", "--help").code == 0
+
+
+def test_of_what_does_not_exist(corral: Corral) -> None:
+    outcome = corral("help", "upp")
+    assert (outcome.code, outcome.err) == (2, "corral: there is no command 'upp'\n  → did you mean up?\n")
+    assert corral("help", "daemon", "sing").code == 2
+    assert corral("help", "ps", "x").code == 2
+
+
+def test_as_data(corral: Corral) -> None:
+    overview = corral("--help", "--json").json
+    assert {"name": "ps", "summary": "show the agents that are up"} in overview["commands"]
+    assert overview["exit_codes"]["3"].startswith("no such")
+    command = corral("up", "--help", "--json").json
+    assert command["usage"].startswith("corral up [-f FILE]")
+    assert "dry-run" in [option["name"] for option in command["options"]]
+
+
+def test_the_version(corral: Corral) -> None:
+    assert corral("--version").out == corral("version").out
+    assert corral("version").out.startswith("corral 0.")
+    assert corral("version", "--json").json["version"] in corral("version").out

@@ -1,0 +1,156 @@
+"""`corral ps`: the table for people, the daemon's own document for programs, and nothing loaded that costs."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from corral.cli.ps import age
+from corral.places import Places
+from tests.support.instance import Instance
+from tests.unit.cli.conftest import Corral
+from tests.unit.cli.terminal import run_on_terminal
+from tests.unit.client.fake_daemon import FakeDaemon, refusal, table, whole
+
+NOW = time.time()
+RUNNING = f"shop builder-1 running working 4711 {NOW - 125} 2 cgroup /srv/shop ~"
+FAILED = f"shop builder-2 failed ~ ~ {NOW - 7300} 0 process-group /srv/shop no_such_command:_claude"
+
+
+@pytest.fixture
+def team(daemon: FakeDaemon) -> FakeDaemon:
+    daemon.answer("GET", "/v1/agents", table(RUNNING, FAILED))
+    return daemon
+
+
+class TestTable:
+    def test_has_a_line_an_agent_and_the_reasons_below(self, corral: Corral, team: FakeDaemon) -> None:
+        outcome = corral("ps")
+        assert outcome.code == 0
+        assert outcome.out.splitlines() == [
+            "TEAM  AGENT      STATE    ACTIVITY  PID   UP  RESTARTS  CONTAINMENT    WORKSPACE",
+            "shop  builder-1  running  working   4711  2m  2         cgroup         /srv/shop",
+            "shop  builder-2  failed   -         -     2h  0         process-group  /srv/shop",
+            "shop/builder-2 failed: no_such_command:_claude",
+        ]
+        assert team.last.headers["accept"] == "text/tab-separated-values"
+
+    def test_of_one_team(self, corral: Corral, team: FakeDaemon) -> None:
+        corral("ps", "-t", "shop")
+        assert team.last.query == {"team": ["shop"]}
+
+    def test_names_only(self, corral: Corral, team: FakeDaemon) -> None:
+        assert corral("ps", "-q").out == "builder-1\nbuilder-2\n"
+
+    def test_a_name_in_two_teams_gets_its_team(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/v1/agents", table(RUNNING, RUNNING.replace("shop", "toys"), FAILED))
+        assert corral("ps", "-q").out == "shop/builder-1\ntoys/builder-1\nbuilder-2\n"
+        assert corral("ps", "--teams").out == "shop\ntoys\n"
+
+    def test_the_home_directory_is_a_tilde(self, corral: Corral, daemon: FakeDaemon) -> None:
+        home = os.environ["HOME"]
+        rows = [RUNNING.replace("/srv/shop", path) for path in (home, f"{home}/w", f"{home}-other")]
+        daemon.answer("GET", "/v1/agents", table(*rows))
+        assert [line.split()[-1] for line in corral("ps").out.splitlines()[1:]] == ["~", "~/w", f"{home}-other"]
+
+    def test_with_no_agents(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/v1/agents", table())
+        outcome = corral("ps")
+        assert (outcome.code, outcome.out, outcome.err) == (0, "", "no team is up\n")
+
+    def test_of_a_team_that_does_not_exist(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/v1/agents", refusal(404, "not_found", "there is no team x", "corral ps"))
+        assert corral("ps", "-t", "x").code == 3
+
+    @pytest.mark.parametrize("body", [b"a\tb\n", b"\xff\n", b"t\ta\trunning\t\t1\tnoon\t0\tc\tw\t\n"])
+    def test_columns_that_cannot_be_read(self, corral: Corral, daemon: FakeDaemon, body: bytes) -> None:
+        daemon.answer("GET", "/v1/agents", whole(body))
+        outcome = corral("ps")
+        assert outcome.code == 6
+        assert "another version" in outcome.err
+
+
+class TestJson:
+    def test_is_what_the_daemon_says_byte_for_byte(self, corral: Corral, daemon: FakeDaemon) -> None:
+        document = b'[{"team": "shop",  "agent":"\xc3\xbc"}]'
+        daemon.answer("GET", "/v1/agents", whole(document))
+        assert corral("ps", "--json").out.encode() == document + b"\n"
+        assert daemon.last.headers["accept"] == "application/json"
+
+
+class TestWithoutADaemon:
+    def test_of_an_instance_at_rest_is_empty(self, corral: Corral, places: Places) -> None:
+        assert (corral("ps").code, corral("ps").err) == (0, "no team is up\n")
+        assert (corral("ps", "-q").out, corral("ps", "-q").err) == ("", "")
+        assert (corral("ps", "--json").json, corral("ps", "--json").err) == ([], "")
+        assert not os.path.exists(places.home)
+
+    def test_there_is_no_team_to_ask_for(self, corral: Corral) -> None:
+        assert corral("ps", "-t", "shop", "--json").error["code"] == "not_found"
+
+    @pytest.mark.usefixtures("somebody_was_here")
+    def test_otherwise_nobody_knows(self, corral: Corral, places: Places) -> None:
+        outcome = corral("ps")
+        assert (outcome.code, outcome.out) == (6, "")
+        assert outcome.err == "corral: the daemon is not running; its agents may be\n  → corral daemon start\n"
+        Path(places.at_rest_mark).touch()
+        assert corral("ps").code == 0
+
+
+class TestTerminal:
+    def test_states_are_coloured(self, real: Instance, team: FakeDaemon) -> None:
+        text = run_on_terminal(real.argv("ps"), columns=120)[1]
+        assert "\x1b[32mrunning\x1b[0m" in text
+        assert "\x1b[31mfailed\x1b[0m " in text
+
+    @pytest.mark.parametrize("columns", [40, 60, 80, 90, 100, 200])
+    def test_no_line_is_wider_than_it(self, real: Instance, daemon: FakeDaemon, columns: int) -> None:
+        daemon.answer("GET", "/v1/agents", table(RUNNING.replace("/srv/shop", "/srv/" + "long/" * 20 + "ende")))
+        text = run_on_terminal(real.argv("ps"), columns=columns, env={"NO_COLOR": "1"})[1]
+        heading, line = text.replace("\r", "").splitlines()
+        assert max(len(heading), len(line)) <= columns
+        assert "running" in line
+        assert line.endswith("long/ende") == (columns >= 80)
+
+    def test_a_workspace_is_shortened_from_the_left(self, real: Instance, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/v1/agents", table(RUNNING.replace("/srv/shop", "/srv/" + "long/" * 20 + "ende")))
+        text = run_on_terminal(real.argv("ps"), columns=100, env={"NO_COLOR": "1"})[1]
+        assert "  …" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(-5, "0s"), (0, "0s"), (59.9, "59s"), (60, "1m"), (119 * 60, "119m"), (7200, "2h"), (2 * 86400, "2d")],
+)
+def test_age(seconds: float, shown: str) -> None:
+    assert age(seconds) == shown
+
+
+class TestTheHotPath:
+    #: Each of these takes longer to load than everything that `ps` does.
+    DEAR = frozenset(
+        "argparse json re typing dataclasses enum socket pathlib shutil subprocess collections functools contextlib "
+        "importlib datetime logging struct selectors".split()
+    )
+
+    @pytest.mark.parametrize("words", [["ps"], ["ps", "-q"], ["ps", "-t", "shop"], ["ps", "--json"]])
+    def test_loads_nothing_dear(self, real: Instance, team: FakeDaemon, words: list[str]) -> None:
+        code = (
+            "import sys; before = set(sys.modules)\n"
+            "from corral.cli.main import main\n"
+            "assert main() == 0\n"
+            "print(*sorted(set(sys.modules) - before), file=sys.stderr)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True, cwd=real.directory
+        )
+        loaded = done.stderr.split()
+        assert "builder-1" in done.stdout
+        assert self.DEAR.isdisjoint(loaded)
+        ours = [name for name in loaded if name.startswith("corral")]
+        assert set(loaded) - set(ours) <= {"_socket"}
+        assert "corral.client.wire" in ours
+        assert len(ours) <= 16

@@ -1,0 +1,40 @@
+"""Moments: a time back, or a time."""
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+
+from corral.cli.command import MOMENT, Option
+from corral.cli.values import convert
+from corral.domain.errors import WrongUseError
+
+SINCE = Option("since", value="WHEN", kind=MOMENT, summary="from when")
+
+
+def test_a_duration_lies_back() -> None:
+    moment = convert(SINCE, "10m")
+    assert isinstance(moment, float)
+    assert 599 < time.time() - moment < 610
+
+
+def test_a_time_with_a_zone() -> None:
+    expected = datetime(2025, 11, 30, 14, 5, tzinfo=UTC).timestamp()
+    assert convert(SINCE, "2025-11-30T14:05:00Z") == expected
+    assert convert(SINCE, "2025-11-30 15:05+01:00") == expected
+
+
+def test_a_time_without_a_zone_is_local() -> None:
+    assert convert(SINCE, "2025-11-30T14:05") == datetime(2025, 11, 30, 14, 5).astimezone().timestamp()
+
+
+def test_longer_ago_than_there_was_time() -> None:
+    assert convert(SINCE, "99999999d") == 0.0
+
+
+@pytest.mark.parametrize("text", ["yesterday", "", "14:05", "2025-13-01", "-5m"])
+def test_what_is_neither(text: str) -> None:
+    with pytest.raises(WrongUseError) as caught:
+        convert(SINCE, text)
+    assert "10m" in caught.value.remedy
+    assert "2025-11-30T14:05" in caught.value.remedy

@@ -1,0 +1,33 @@
+"""No daemon: is nothing up, or does nobody know?"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from corral.client.absence import error_of_absence, nothing_is_up
+from corral.domain.errors import NotFoundError, UnavailableError
+from corral.places import Places
+
+
+@pytest.fixture
+def used(places: Places) -> Places:
+    os.makedirs(places.home)
+    Path(places.database).touch()
+    return places
+
+
+def test_an_instance_that_was_never_used_has_nothing_up(places: Places) -> None:
+    assert nothing_is_up(places)
+    assert isinstance(error_of_absence(places), NotFoundError)
+
+
+def test_an_instance_at_rest_has_nothing_up(used: Places) -> None:
+    Path(used.at_rest_mark).touch()
+    assert nothing_is_up(used)
+
+
+def test_otherwise_agents_may_be_running(used: Places) -> None:
+    error = error_of_absence(used)
+    assert isinstance(error, UnavailableError)
+    assert (error.message, error.remedy) == ("the daemon is not running; its agents may be", "corral daemon start")

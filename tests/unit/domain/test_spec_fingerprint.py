@@ -1,0 +1,88 @@
+"""Fingerprints: enough to name what differs between two declarations, and nothing more."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corral.domain.spec import AgentSpec, differences, fingerprint
+
+SALT = b"a secret of this instance"
+AGENT = AgentSpec(
+    name="builder-1",
+    declared_as="builder",
+    command=("claude",),
+    shell=False,
+    workspace="worktree",
+    env=(("NODE_ENV", "test"), ("TOKEN", "hunter2")),
+    restart="never",
+    prompt="",
+)
+
+
+def differing(new: AgentSpec, old: AgentSpec = AGENT) -> list[str]:
+    return differences(fingerprint(old, SALT), fingerprint(new, SALT))
+
+
+def test_the_same_declaration_does_not_differ() -> None:
+    assert differing(replace(AGENT)) == []
+
+
+@pytest.mark.parametrize(
+    ("new", "keys"),
+    [
+        (replace(AGENT, command=("claude", "--continue")), ["command"]),
+        (replace(AGENT, shell=True), ["command"]),
+        (replace(AGENT, workspace="shared"), ["workspace"]),
+        (replace(AGENT, restart="always"), ["restart"]),
+        (replace(AGENT, prompt="Go."), ["prompt"]),
+        (replace(AGENT, env=(("NODE_ENV", "live"), ("TOKEN", "hunter2"))), ["env.NODE_ENV"]),
+        (replace(AGENT, env=(("TOKEN", "hunter2"),)), ["env.NODE_ENV"]),
+        (replace(AGENT, env=(*AGENT.env, ("A", ""))), ["env.A"]),
+        (
+            replace(AGENT, prompt="Go.", command=("x",), env=(), restart="always", workspace="/srv"),
+            ["command", "workspace", "restart", "prompt", "env.NODE_ENV", "env.TOKEN"],
+        ),
+    ],
+)
+def test_what_differs_is_named(new: AgentSpec, keys: list[str]) -> None:
+    assert differing(new) == keys
+    assert differing(AGENT, old=new) == keys
+
+
+def test_words_are_not_run_together() -> None:
+    assert differing(replace(AGENT, command=("a b",)), replace(AGENT, command=("a", "b"))) == ["command"]
+
+
+def test_the_number_of_agents_is_no_difference_between_them() -> None:
+    assert differing(replace(AGENT, name="builder-2")) == []
+
+
+@pytest.mark.parametrize(("workspace", "keys"), [("worktree", ["workspace"]), ("shared", ["workspace"]), ("/srv", [])])
+def test_a_team_that_moved_moves_the_workspaces_that_depend_on_it(workspace: str, keys: list[str]) -> None:
+    agent = replace(AGENT, workspace=workspace)
+    assert differences(fingerprint(agent, SALT, base="/a"), fingerprint(agent, SALT, base="/b")) == keys
+
+
+def test_a_key_of_a_later_version_is_named_as_well() -> None:
+    later = fingerprint(AGENT, SALT) | {"ports": "1234"}
+    assert differences(later, fingerprint(AGENT, SALT)) == ["ports"]
+
+
+def test_no_value_can_be_read_or_recognised() -> None:
+    marks = fingerprint(replace(AGENT, env=(("A", "hunter2"), ("B", "hunter2"))), SALT)
+    assert "hunter2" not in str(marks)
+    assert marks["env.A"] != marks["env.B"]
+    assert marks["env.A"] != fingerprint(replace(AGENT, env=(("A", "hunter2"),)), b"another secret")["env.A"]
+
+
+def test_a_fingerprint_needs_a_salt() -> None:
+    with pytest.raises(ValueError, match="salt"):
+        fingerprint(AGENT, b"")
+
+
+@given(st.dictionaries(st.sampled_from("ABC"), st.text()), st.dictionaries(st.sampled_from("ABC"), st.text()))
+def test_exactly_the_variables_that_differ_are_named(old: dict[str, str], new: dict[str, str]) -> None:
+    named = differing(replace(AGENT, env=tuple(sorted(new.items()))), replace(AGENT, env=tuple(sorted(old.items()))))
+    assert named == [f"env.{name}" for name in "ABC" if old.get(name) != new.get(name)]
