@@ -17,7 +17,7 @@ from tests.support.tmux import Tmux
 
 pytestmark = pytest.mark.tmux
 
-AGENT = [sys.executable, "-c", "import sys; from corral.demo.agent import main; sys.exit(main(sys.argv[1:]))"]
+AGENT = [sys.executable, "-m", "corral", "demo-agent"]
 
 
 def receipt(number: int, message: str) -> str:

@@ -12,7 +12,11 @@ TEAM = "shop"
 _README = "# Shop\n\nA small web shop that nobody has built yet.\n"
 
 #: The demonstration may be started from an agent's terminal or from a git hook; it is still on its own.
-_ELSEWHERE = ("CORRAL_AGENT", "CORRAL_TEAM", "CORRAL_RUN", "CORRAL_INSTANCE", "GIT_", "TMUX_PANE")
+_ELSEWHERE = frozenset({"CORRAL_AGENT", "CORRAL_TEAM", "CORRAL_RUN", "CORRAL_INSTANCE", "TMUX", "TMUX_PANE"})
+
+
+class Trouble(Exception):  # noqa: N818 - told to a person as it is
+    """The demonstration cannot go on; the text says why."""
 
 
 class Scratch:
@@ -25,6 +29,13 @@ class Scratch:
         self.home = os.path.join(self.directory, "home")
         self.runtime = os.path.join(self.directory, "run")
         self.bin = os.path.dirname(sys.executable)
+        try:
+            self._fill(spec)
+        except BaseException:
+            self.remove()
+            raise
+
+    def _fill(self, spec: str) -> None:
         os.mkdir(self.repo)
         self._write("README.md", _README)
         self.git("init", "--quiet", "--initial-branch=main")
@@ -36,7 +47,7 @@ class Scratch:
 
     def environment(self) -> dict[str, str]:
         """The variables of a command that belongs to the demonstration."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(_ELSEWHERE)}
+        kept = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE and name[:4] != "GIT_"}
         kept["PATH"] = self.bin + os.pathsep + kept.get("PATH", os.defpath)
         return {**kept, "CORRAL_HOME": self.home, "CORRAL_RUNTIME_DIR": self.runtime}
 
@@ -68,7 +79,7 @@ class Scratch:
             check=False,
         )
         if done.returncode != 0:
-            raise RuntimeError(f"git {' '.join(arguments)}: {done.stderr.strip()}")
+            raise Trouble(f"git {' '.join(arguments)}: {done.stderr.strip()}")
         return done.stdout.rstrip("\n")
 
     def remove(self) -> None:

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from corral.demo.scratch import TEAM, Scratch
+from corral.demo.scratch import TEAM, Scratch, Trouble
 
 _USAGE = """\
 usage: ./script/demo [--once]
@@ -73,10 +73,6 @@ _SECONDS = 120.0
 _TINTS = dict(zip(_AGENTS, ("36", "33", "35"), strict=True))
 
 
-class Trouble(Exception):  # noqa: N818 - told to a person as it is
-    """The demonstration cannot go on; the text says why."""
-
-
 class Stopped(BaseException):
     """A signal asks us to end. Not an Exception: nobody may take it for trouble and go on."""
 
@@ -92,10 +88,9 @@ def main(argv: list[str]) -> int:
         return 0 if argv[0] in ("-h", "--help") else 2
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
-    once = bool(argv)
-    scratch = Scratch(_SPEC.replace("PACE", _PACE_ONCE if once else _PACE))
-    code = 1
+    code, scratch, once = 1, None, bool(argv)
     try:
+        scratch = Scratch(_SPEC.replace("PACE", _PACE_ONCE if once else _PACE))
         _play(scratch, once)
         code = 0
     except Trouble as trouble:
@@ -107,7 +102,7 @@ def main(argv: list[str]) -> int:
         # From here on the only way out is through the clean-up.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        if not _clean_up(scratch):
+        if scratch and not _clean_up(scratch):
             code = code or 1
     if code == 0:
         print("\nNothing of it is left on this machine. Your turn: corral init, in a repository of yours.")
@@ -136,7 +131,7 @@ def _play(scratch: Scratch, once: bool) -> None:
         ):
             print(f"  {command:32}{_paint('2', what)}")
 
-    _title("Their prompts were delivered; this is what they print")
+    _title("Each got its work as its first message; this is what they print")
     _watch(scratch)
 
     _title("The team, and what it has done")
@@ -151,8 +146,9 @@ def _play(scratch: Scratch, once: bool) -> None:
 
     _title("You take their work, as you always would")
     print(f"$ git merge {' '.join(branches)}")
-    scratch.git("merge", "--quiet", "--no-gpg-sign", "--message=Take the work of the team", *branches)
-    print(scratch.git("show", "--stat", "--format=", "--first-parent", "HEAD"))
+    before = scratch.git("rev-parse", "HEAD")
+    scratch.git("merge", "--quiet", "--no-ff", "--no-gpg-sign", "--message=Take the work of the team", *branches)
+    print(scratch.git("diff", "--stat", before, "HEAD"))
 
     _title("And they leave")
     _corral(scratch, "down")

@@ -49,6 +49,11 @@ class Recorder:
         if self._idle_timer is None:
             self._idle_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._maybe_idle)
 
+    def taken_over(self) -> None:
+        """Another keeper recorded until now: what was written between the two of them is missing."""
+        self._book.add(time.time(), b"\r\n[corral: recording goes on here; what came just before may be missing]\r\n")
+        self.flush()
+
     def flush(self) -> None:
         """Write what is pending. A disk that takes nothing is told once and tried again with the next burst."""
         if self._flush_timer is not None:

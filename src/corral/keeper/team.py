@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Sequence
 
@@ -18,7 +19,6 @@ from corral.ports.keeper import (
     ActivityChanged,
     Degraded,
     Ended,
-    ExitStatus,
     Inventory,
     Launch,
     LogPage,
@@ -45,7 +45,6 @@ class TeamKeeper:
         self._launches = tools.launches(team)
         self._recorders: dict[str, Recorder] = {}  # by agent
         self._agents: dict[str, str] = {}  # run -> agent
-        self._commands: dict[str, tuple[tuple[str, ...], bool]] = {}  # agent -> command, shell
         self._watches: dict[str, ReadinessWatch] = {}  # by run
         self._background = Background()
         self._runtime = tools.runtime(team, self)
@@ -60,7 +59,9 @@ class TeamKeeper:
         self.up = view.presence != "absent"
         runs = []
         for session in view.sessions:
-            self._agents[session.run] = session.agent
+            if session.run not in self._agents:
+                self._agents[session.run] = session.agent
+                self._recorder(session.agent).taken_over()
             runs.append(await self._describe(session))
         return Inventory(team=self._team, server=view.presence, server_pid=view.server_pid, runs=runs, why=view.why)
 
@@ -82,11 +83,13 @@ class TeamKeeper:
 
     async def start(self, launches: Sequence[Launch]) -> list[Run]:
         """Start the runs in one go. What cannot be launched at all is an outcome of its own, not an error."""
+        self.up = True
+        runtime_is_ready = asyncio.ensure_future(self._runtime.prepare())
+        await asyncio.sleep(0)  # it begins now, and goes on while the launch files are written
         problems: dict[str, str] = {}
         orders = []
         for launch in launches:
             self._agents[launch.run] = launch.agent
-            self._commands[launch.agent] = (tuple(launch.command), launch.shell)
             try:
                 orders.append(self._order(launch))
             except (OSError, CorralError) as error:
@@ -95,7 +98,7 @@ class TeamKeeper:
             self._recorder(launch.agent).started()
             if launch.watch_ready:
                 self.watch_ready(launch.run)
-        self.up = True
+        await runtime_is_ready
         outcomes = dict(zip((order.run for order in orders), await self._runtime.start(orders), strict=True))
         runs = []
         for launch in launches:
@@ -110,7 +113,7 @@ class TeamKeeper:
     def watch_ready(self, run: str) -> None:
         """Report when the run can take a message."""
         agent = self._agents[run]
-        profile = catalogue.for_command(*self._commands[agent]) if agent in self._commands else None
+        profile = self._profile(agent, run)
         self._cancel_watch(run)
         self._watches[run] = ReadinessWatch(
             profile.ready if profile else (),
@@ -138,7 +141,7 @@ class TeamKeeper:
         agent = self._agents.get(run)
         if agent is None:
             raise NotFoundError("the agent has no terminal", "corral restart starts it again")
-        profile = catalogue.for_command(*self._commands[agent]) if agent in self._commands else None
+        profile = self._profile(agent, run)
         pause = profile.paste_pause if profile else _DEFAULT_PASTE_PAUSE
         await self._runtime.send(run, neutralised(text), enter=enter, pause=pause)
 
@@ -153,14 +156,14 @@ class TeamKeeper:
         self._runtime.unwatch(runs)
         roots = [session.pid for session in view.sessions if session.run in wanted and not session.dead]
         ended = await self._tools.containment.end_runs(self._team, runs, roots, grace)
-        exits = await self._exits()
+        exits = await self._runtime.exits(runs)
         await self._runtime.remove(runs)
         for run in runs:
             agent = self._agents.pop(run, None)
             if agent is not None:
                 self._recorder(agent).ended()
                 self._launches.forget_run(agent, run)
-        return msgspec.structs.replace(ended, exits={run: exits[run] for run in runs if run in exits})
+        return msgspec.structs.replace(ended, exits=exits)
 
     async def take_down(self, grace: float) -> Ended:
         """End every process of the team and its tmux server, and wait until they are gone."""
@@ -168,9 +171,10 @@ class TeamKeeper:
             self._cancel_watch(run)
         self.up = False
         view = await self._runtime.view()
-        self._runtime.unwatch([session.run for session in view.sessions])
+        runs = [session.run for session in view.sessions]
+        self._runtime.unwatch(runs)
         ended = await self._tools.containment.end_team(self._team, grace)
-        exits = await self._exits()
+        exits = await self._runtime.exits(runs) if runs else {}
         await self._runtime.end_server()
         for recorder in self._recorders.values():
             recorder.close()
@@ -178,9 +182,6 @@ class TeamKeeper:
         self._launches.forget_team()
         self._agents.clear()
         return msgspec.structs.replace(ended, gone=list(exits), exits=exits)
-
-    async def _exits(self) -> dict[str, ExitStatus]:
-        return {session.run: session.exit for session in (await self._runtime.view()).sessions if session.exit}
 
     def forget_agent(self, agent: str) -> None:
         """Drop what is kept for an agent that was removed."""
@@ -249,6 +250,10 @@ class TeamKeeper:
                 on_trouble=lambda why: self._report(Degraded(team=self._team, agent=agent, why=why)),
             )
         return recorder
+
+    def _profile(self, agent: str, run: str) -> catalogue.Profile | None:
+        command = self._launches.command_of(agent, run)
+        return catalogue.for_command(*command) if command else None
 
     def _activity(self, agent: str, word: str, at: float) -> None:
         run = next((run for run, name in reversed(self._agents.items()) if name == agent), "")

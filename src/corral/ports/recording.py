@@ -43,6 +43,9 @@ class Launches(Protocol):
     ) -> str:
         """Prepare a run and return the file to start. None as environment: the one of the agent's last run."""
 
+    def command_of(self, agent: str, run: str) -> tuple[tuple[str, ...], bool] | None:
+        """The command of a run that was prepared earlier, and whether it is for a shell; None if it is gone."""
+
     def forget_run(self, agent: str, run: str) -> None:
         """Drop what was prepared for a run that ended."""
 

@@ -67,6 +67,9 @@ class Runtime(Protocol):
     async def view(self) -> View:
         """Look, and connect to a server that is there. Starts nothing."""
 
+    async def prepare(self) -> None:
+        """Have what `start` needs. It may be called ahead, so that a server starts while orders are being written."""
+
     async def start(self, orders: Sequence[SessionOrder]) -> list[Session | str]:
         """Start the sessions in one go, the server first if need be. A string is why one was refused."""
 
@@ -78,6 +81,9 @@ class Runtime(Protocol):
 
     def unwatch(self, runs: Sequence[str]) -> None:
         """Report no exit of these runs any more: whoever ends them will see it."""
+
+    async def exits(self, runs: Sequence[str]) -> dict[str, ExitStatus]:
+        """How these runs ended, which somebody just ended; those that cannot be told in a moment are left out."""
 
     async def remove(self, runs: Sequence[str]) -> None:
         """Take away the terminals of these runs."""

@@ -122,7 +122,10 @@ class Agents:
         try:
             await keeper.send(agent.team, agent.run, text, enter=enter)
         except CorralError as error:
-            outcome = "unknown" if isinstance(error, UnavailableError) else "failed"
+            outcome = "failed"
+            if isinstance(error, UnavailableError):
+                outcome = "unknown"
+                self._supervisor.suspect(agent.team)
             await self._journal(who, agent, "message.failed", outcome, {**data, "reason": error.message})
             raise
         state = "submitted" if enter else "pasted"

@@ -17,16 +17,7 @@ from typing import TypeVar
 from corral.background import Background
 from corral.domain import lifecycle, states
 from corral.domain.errors import CorralError, UnavailableError
-from corral.domain.records import (
-    PROMPT_SENDING,
-    PROMPT_SENT,
-    PROMPT_UNKNOWN,
-    PROMPT_WAITING,
-    SUPERVISOR,
-    Agent,
-    NewEvent,
-    Who,
-)
+from corral.domain.records import PROMPT_WAITING, SUPERVISOR, Agent, NewEvent, Who
 from corral.ports.keeper import (
     ActivityChanged,
     Degraded,
@@ -42,6 +33,7 @@ from corral.ports.keeper import (
 from corral.supervise import observe
 from corral.supervise.link import Connect, KeeperLink
 from corral.supervise.observe import Findings
+from corral.supervise.prompts import Prompts
 from corral.supervise.registry import Registry
 
 log = logging.getLogger("corral.daemon")
@@ -52,6 +44,7 @@ DEFAULT_GRACE = 5.0
 #: How long what an ended run left behind gets to go by itself before its successor is started.
 _LEFTOVER_GRACE = 2.0
 _ATTEMPTS = 3
+_SWEEP_SECONDS = 60.0
 _RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 
@@ -63,13 +56,16 @@ class Supervisor:
         self._now = now
         self._locks: dict[str, asyncio.Lock] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
+        self._looking: set[str] = set()
         self._background = Background()
         self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self.link = KeeperLink(connect, self._reports.put_nowait, self._keeper_lost)
+        self._prompts = Prompts(registry, self.link)
 
     async def begin(self) -> None:
         """Start the loop, and find again what an earlier daemon left running."""
         self._background.spawn(self._consume(), name="reports")
+        self._background.spawn(self._sweep(), name="sweep")
         if self._registry.teams:
             await self._look_everywhere()
 
@@ -267,7 +263,7 @@ class Supervisor:
                 self._registry.activity.pop(key, None)
                 observe.run_exited(findings, agent, report.run, self._now())
         elif isinstance(report, RunReady):
-            self._background.spawn(self._deliver_prompt(report))
+            self._background.spawn(self._prompts.deliver(report), name=f"prompt of {report.agent}")
         elif isinstance(report, ServerChanged):
             self._background.spawn(self._look(report.team))
         elif isinstance(report, Degraded):
@@ -322,27 +318,17 @@ class Supervisor:
             except CorralError as error:
                 log.error("%s/%s was not started again: %s", agent.team, agent.name, error.message)
 
-    async def _deliver_prompt(self, ready: RunReady) -> None:
-        agent = self._registry.agents.get((ready.team, ready.agent))
-        if agent is None or agent.run != ready.run or agent.prompt_state != PROMPT_WAITING:
-            return
-        keeper = await self.link.open()
-        await self._prompt_is(ready, PROMPT_SENDING, "prompt.sending", evidence=ready.evidence)
-        try:
-            await keeper.send(ready.team, ready.run, agent.prompt, enter=True)
-        except CorralError as error:
-            await self._prompt_is(ready, PROMPT_UNKNOWN, "prompt.unknown", "unknown", reason=error.message)
-        else:
-            await self._prompt_is(ready, PROMPT_SENT, "prompt.submitted", bytes=len(agent.prompt.encode()))
-
-    async def _prompt_is(self, ready: RunReady, state: str, event: str, outcome: str = "ok", **data: object) -> None:
-        agent = self._registry.agents.get((ready.team, ready.agent))
-        if agent is not None and agent.run == ready.run:
-            findings = Findings()
-            findings.note(replace(agent, prompt_state=state), event, outcome, run=ready.run, **data)
-            await self._registry.observe(findings.agents.values(), findings.events)
-
     # Losing and finding the keeper
+
+    def suspect(self, team: str) -> None:
+        """Somebody got no answer about the team: look at it now and not at the next sweep."""
+        self._background.spawn(self._look(team), name=f"look at {team}")
+
+    async def _sweep(self) -> None:
+        """Look at everything once in a while, for what no event told. One question a team, no fork."""
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            await self._look_everywhere()
 
     def _keeper_lost(self) -> None:
         log.warning("the keeper went away; looking for it")
@@ -354,7 +340,16 @@ class Supervisor:
             await self._look(team)
 
     async def _look(self, team: str) -> None:
-        """Reconcile a team, and go on trying for as long as nobody answers."""
+        """Reconcile a team, and go on trying for as long as nobody answers. One look at a time is enough."""
+        if team in self._looking:
+            return
+        self._looking.add(team)
+        try:
+            await self._look_until_known(team)
+        finally:
+            self._looking.discard(team)
+
+    async def _look_until_known(self, team: str) -> None:
         for attempt in range(10_000):
             async with self.lock(team):
                 if team not in self._registry.teams:

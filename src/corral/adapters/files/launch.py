@@ -7,6 +7,7 @@ quoting of tmux applies, and a restart finds the environment again.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,8 @@ class LaunchFiles:
         environment: Mapping[str, str] | None,
     ) -> str:
         """Write the files of a run and return the path to start. None as environment: the agent's last one."""
-        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        if not os.path.isdir(self._directory):
+            os.makedirs(self._directory, mode=0o700, exist_ok=True)
         environment_file = os.path.join(self._directory, f"{agent}.env")
         if environment is not None:
             lines = [f"export {name}={_quoted(value)}\n" for name, value in environment.items()]
@@ -45,12 +47,22 @@ class LaunchFiles:
         path = os.path.join(self._directory, f"{agent}.{run}")
         _write_private(
             path,
+            f"# {json.dumps([list(command), shell])}\n"
             f". {_quoted(environment_file)}\n"
             f"export {RUN_VARIABLE}={run}\n"
             f"cd {_quoted(working_directory)} || exit 126\n"
             f"exec {' '.join(program)}\n",
         )
         return path
+
+    def command_of(self, agent: str, run: str) -> tuple[tuple[str, ...], bool] | None:
+        """The command of a run that was prepared earlier, and whether it is for a shell; None if it is gone."""
+        try:
+            with open(os.path.join(self._directory, f"{agent}.{run}"), encoding="utf-8") as file:
+                words, shell = json.loads(file.readline().removeprefix("# "))
+        except (FileNotFoundError, ValueError):
+            return None
+        return tuple(words), shell
 
     def forget_run(self, agent: str, run: str) -> None:
         """Remove the launch file of a run that ended."""

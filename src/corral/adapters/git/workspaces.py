@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 
 from corral.adapters.git.command import GitError, git
 from corral.domain.errors import BadSpecError, CorralError, RefusedError
 from corral.places import Places
 from corral.ports.keeper import Repository, Workspace, WorkspaceRemoval
+
+log = logging.getLogger("corral.keeper")
 
 
 def branch_of(team: str, agent: str) -> str:
@@ -63,9 +66,15 @@ class GitWorkspaces:
 
     async def remove(self, *, team: str, agent: str, path: str, repo: str | None, discard: bool) -> WorkspaceRemoval:
         """See `Workspaces.remove`. Only worktrees that Corral made are ever removed."""
-        if path != self._places.worktree(team, agent) or not os.path.isdir(path):
+        if path != self._places.worktree(team, agent):
             return WorkspaceRemoval(path=path, removed=False)
         branch = branch_of(team, agent)
+        if not os.path.isdir(path):
+            if repo is not None:
+                await self._forget_deleted(path, repo, branch)
+            return WorkspaceRemoval(path=path, removed=False)
+        if repo is not None and not await _is_worktree_of(path, repo):
+            return WorkspaceRemoval(path=path, removed=False, why=f"not a worktree of {repo}")
         work = await _work_in(path, branch)
         if work and not discard:
             return WorkspaceRemoval(path=path, removed=False, why=work)
@@ -74,12 +83,24 @@ class GitWorkspaces:
             tip = (await git(path, "rev-parse", "--short", "HEAD")).strip()
             async with self._one_at_a_time.setdefault(repo or common, asyncio.Lock()):
                 await git(common, "worktree", "remove", *(["--force", "--force"] if discard else []), path)
-                # What the branch holds is elsewhere too, or was to be thrown away.
-                await git(common, "branch", "-D", branch)
+                if await _branch_exists(common, branch):
+                    # What the branch holds is elsewhere too, or was to be thrown away.
+                    await git(common, "branch", "-D", branch)
         except GitError as error:
             return WorkspaceRemoval(path=path, removed=not os.path.isdir(path), why=error.message)
         _remove_if_empty(os.path.dirname(path))
         return WorkspaceRemoval(path=path, removed=True, why=f"discarded {work} (it was at {tip})" if work else "")
+
+    async def _forget_deleted(self, path: str, repo: str, branch: str) -> None:
+        """Somebody deleted the worktree by hand: have git forget it. Its branch stays if it has commits of its own."""
+        try:
+            async with self._one_at_a_time.setdefault(repo, asyncio.Lock()):
+                if await _is_worktree_of(path, repo):
+                    await git(repo, "worktree", "remove", path)
+                if await _branch_exists(repo, branch) and not await _commits_nowhere_else(repo, [branch], branch):
+                    await git(repo, "branch", "-D", branch)
+        except CorralError as error:
+            log.warning("%s is gone, and git still knows it: %s", path, error.message)
 
     def _directory(self, kind: str, path: str) -> Workspace:
         if os.path.isdir(path):
@@ -97,11 +118,12 @@ class GitWorkspaces:
     async def _worktree(self, path: str, repo: str, branch: str) -> Workspace:
         if os.path.isdir(path) and os.listdir(path):
             return await self._found_again(path, repo, branch)
+        if os.path.lexists(path) and not os.path.isdir(path):
+            raise RefusedError(f"{path} is in the way: it is not a directory", "look at what it is and move it away")
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        known = (await git(repo, "branch", "--list", "--format=%(refname:short)", branch)).strip()
+        known = await _branch_exists(repo, branch)
         # --force: our own path may still be registered after somebody deleted the directory by hand.
-        registered = path in await _registered(repo)
-        force = ["--force"] if registered else []
+        force = ["--force"] if await _is_worktree_of(path, repo) else []
         try:
             if known:
                 await git(repo, "worktree", "add", *force, path, branch)
@@ -116,7 +138,7 @@ class GitWorkspaces:
 
     async def _found_again(self, path: str, repo: str, branch: str) -> Workspace:
         """A worktree from last time is used again as it is, work included; anything else is left alone."""
-        if path not in await _registered(repo):
+        if not await _is_worktree_of(path, repo):
             raise RefusedError(
                 f"{path} is in the way: it is not a worktree of {repo}",
                 "look at what is in it and move it away; Corral does not delete it",
@@ -126,19 +148,30 @@ class GitWorkspaces:
         return Workspace(path=path, kind="worktree", branch=branch, note=note)
 
 
-async def _registered(repo: str) -> set[str]:
+async def _is_worktree_of(path: str, repo: str) -> bool:
+    """True if git has `path` on its list of the repository's worktrees, whether or not the directory is there."""
     listing = await git(repo, "worktree", "list", "--porcelain", "-z")
-    return {entry.removeprefix("worktree ") for entry in listing.split("\0") if entry.startswith("worktree ")}
+    # git writes down what a path really is, and ours may lead through a link.
+    return f"worktree {os.path.realpath(path)}" in listing.split("\0")
+
+
+async def _branch_exists(directory: str, branch: str) -> bool:
+    return bool((await git(directory, "branch", "--list", "--format=%(refname:short)", branch)).strip())
+
+
+async def _commits_nowhere_else(directory: str, tips: list[str], branch: str) -> int:
+    """How many commits of `tips` no other branch, tag or remote has. git matches --exclude below refs/heads."""
+    elsewhere = ["--not", f"--exclude={branch}", "--branches", "--tags", "--remotes"]
+    return int(await git(directory, "rev-list", "--count", *tips, *elsewhere))
 
 
 async def _work_in(path: str, branch: str) -> str:
     """What would be lost with a worktree, in words; empty if nothing would be."""
     try:
         changes = [line for line in (await git(path, "status", "--porcelain")).splitlines() if line]
-        # Commits that no other branch, tag or remote has. HEAD as well: it may be detached.
-        elsewhere = ["--not", f"--exclude=refs/heads/{branch}", "--branches", "--tags", "--remotes"]
-        own = ["HEAD", branch] if (await git(path, "branch", "--list", branch)).strip() else ["HEAD"]
-        commits = int(await git(path, "rev-list", "--count", *own, *elsewhere))
+        # HEAD as well as the branch: it may be detached.
+        tips = ["HEAD", branch] if await _branch_exists(path, branch) else ["HEAD"]
+        commits = await _commits_nowhere_else(path, tips, branch)
     except CorralError as error:
         return f"contents that cannot be checked ({error.message})"
     untracked = sum(line.startswith("??") for line in changes)

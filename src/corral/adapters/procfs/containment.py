@@ -46,7 +46,7 @@ class ProcessContainment:
         """See `Containment.end_team`."""
 
         def find(everyone: list[Process]) -> list[Process]:
-            return [process for process in self._of_team(everyone, team) if not _is_tmux(process)]
+            return [process for process in self._of_team(everyone, team) if not _is_our_tmux(process)]
 
         return _ended(await ending.end(find, grace), gone=[])
 
@@ -55,14 +55,14 @@ class ProcessContainment:
         ours = self._of_team(proc.every_process(), team)
         listeners = sockets.unix_listeners(self._places.tmux_socket(team))
         holders = sockets.holders(set(listeners))
-        servers = {process.pid: process for process in ours if _is_tmux(process)}
+        servers = {process.pid: process for process in ours if _is_our_tmux(process)}
         for pids in holders.values():
             for pid in pids:
                 process = proc.read(pid)
-                if process is not None and _is_tmux(process):
+                if process is not None and _is_our_tmux(process):
                     servers.setdefault(pid, process)
         return [
-            _check("processes", [_residue(process, "still runs") for process in ours if not _is_tmux(process)]),
+            _check("processes", [_residue(process, "still runs") for process in ours if not _is_our_tmux(process)]),
             _check("tmux_servers", [_residue(process, "still runs") for process in servers.values()]),
             _check(
                 "sockets",
@@ -81,8 +81,9 @@ def _run_of(process: Process) -> str | None:
     return proc.marker_value(proc.environment(process.pid), _RUN)
 
 
-def _is_tmux(process: Process) -> bool:
-    return process.name.startswith("tmux: ")
+def _is_our_tmux(process: Process) -> bool:
+    """The team's own server or a client of it, not a tmux that an agent started for itself."""
+    return process.name.startswith("tmux: ") and not proc.is_of_a_run(process)
 
 
 def _ended(outcome: ending.Ending, gone: list[str]) -> Ended:

@@ -12,6 +12,8 @@ import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from corral.domain.environment import RUN_VARIABLE
+
 _SKIP_STATES = frozenset("ZX")
 
 
@@ -115,6 +117,11 @@ def marker_value(variables: bytes, name: bytes) -> str | None:
         if variable.startswith(name + b"="):
             return variable[len(name) + 1 :].decode("utf-8", "replace")
     return None
+
+
+def is_of_a_run(process: Process) -> bool:
+    """True if an agent started it, directly or not."""
+    return marker_value(environment(process.pid), RUN_VARIABLE.encode()) is not None
 
 
 def with_descendants(processes: Iterable[Process], roots: Iterable[Process]) -> list[Process]:

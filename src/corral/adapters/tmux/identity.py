@@ -32,9 +32,12 @@ def server_behind(socket_path: str) -> tuple[Presence, Process | None]:
 
 
 def hidden_servers(markers: list[bytes]) -> list[Process]:
-    """tmux servers that carry our markers, whether or not their socket can still be reached."""
+    """tmux servers that carry our markers, whether or not their socket can still be reached.
+
+    An agent may run a tmux of its own: that one has the marker of a run, and is the agent's business.
+    """
     servers = [process for process in proc.every_process() if process.name.startswith("tmux: server")]
-    return proc.marked(servers, markers)
+    return [server for server in proc.marked(servers, markers) if not proc.is_of_a_run(server)]
 
 
 def clean_environment(markers: list[bytes]) -> dict[str, str]:

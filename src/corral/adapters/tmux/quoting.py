@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=@%+,-]+")
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "$": "\\$", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+#: How each character that is special between double quotes is written there; every other is itself.
+_ESCAPES = {
+    **{code: f"\\{code:03o}" for code in (*range(32), 127)},
+    **str.maketrans({"\\": "\\\\", '"': '\\"', "$": "\\$", "\n": "\\n", "\r": "\\r", "\t": "\\t"}),
+}
 
 
 def quote(argument: str) -> str:
@@ -16,15 +20,9 @@ def quote(argument: str) -> str:
     """
     if _PLAIN.fullmatch(argument) and not argument.startswith("%if"):
         return argument
-    return '"' + "".join(_escape(letter) for letter in argument) + '"'
+    return f'"{argument.translate(_ESCAPES)}"'
 
 
 def command(*arguments: str) -> str:
     """A command line out of arguments."""
     return " ".join(quote(argument) for argument in arguments)
-
-
-def _escape(letter: str) -> str:
-    if letter in _ESCAPES:
-        return _ESCAPES[letter]
-    return f"\\{ord(letter):03o}" if ord(letter) < 32 or ord(letter) == 127 else letter

@@ -107,6 +107,10 @@ class TmuxRuntime:
 
     # Starting
 
+    async def prepare(self) -> None:
+        """See `Runtime.prepare`."""
+        await self._connect(create=True)
+
     async def start(self, orders: Sequence[SessionOrder]) -> list[Session | str]:
         """See `Runtime.start`."""
         client = await self._connect(create=True)
@@ -173,6 +177,21 @@ class TmuxRuntime:
         """See `Runtime.unwatch`."""
         for run in runs:
             self._unwatch(run)
+
+    async def exits(self, runs: Sequence[str]) -> dict[str, ExitStatus]:
+        """See `Runtime.exits`."""
+        deadline = asyncio.get_running_loop().time() + _LAST_OUTPUT_SECONDS
+        delay = 0.002
+        while True:
+            self._make_tmux_reap()
+            view = await self.view()
+            wanted = set(runs)
+            found = {session.run: session.exit for session in view.sessions if session.exit and session.run in wanted}
+            missing = [session for session in view.sessions if session.run in wanted and session.run not in found]
+            if not missing or asyncio.get_running_loop().time() > deadline:
+                return found
+            await asyncio.sleep(delay)
+            delay *= 2
 
     async def remove(self, runs: Sequence[str]) -> None:
         """See `Runtime.remove`. A window goes from its own session and from the hub at once."""
@@ -321,6 +340,15 @@ class TmuxRuntime:
         self._unwatch(run)
         self._background.spawn(self._settle(run))
 
+    def _make_tmux_reap(self) -> None:
+        """Have tmux look for ended children.
+
+        tmux 3.3a misses about every second SIGCHLD that comes together with the end of the terminal, and then never
+        reaps the process nor learns its status. Told once more, it looks.
+        """
+        if self._server is not None:
+            proc.send_signal(self._server, signal.SIGCHLD)
+
     async def _settle(self, run: str) -> None:
         """The process is gone; wait for tmux to have read its last output and to know its status."""
         pane = self._panes.get(run)
@@ -345,10 +373,7 @@ class TmuxRuntime:
                 break
             await asyncio.sleep(delay)
             delay = min(delay * 2, 0.1)
-            # tmux 3.3a misses about every second SIGCHLD that comes together with the end of the terminal, and then
-            # never reaps the process. Told once more, it looks.
-            if self._server is not None:
-                proc.send_signal(self._server, signal.SIGCHLD)
+            self._make_tmux_reap()
         if self._panes.get(run) is not pane:
             return
         pane.session.dead = True

@@ -1,0 +1,113 @@
+"""The tmux server is killed under running agents: it is told, and there are never two of an agent."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.support.population import assert_one_of_each, population, tmux_servers
+from tests.faults.support.teams import IDLE, await_event, await_states, down, last_seq, ps, states, toml
+from tests.support import processes
+from tests.support.instance import Instance
+
+
+def _kill_server(instance: Instance) -> None:
+    (server,) = tmux_servers(instance)
+    processes.kill(server)
+
+
+def alone(directory: Path, *, prelude: str = "") -> list[str]:
+    """A command that writes into `two` if another one of the same agent runs."""
+    script = (
+        f'{prelude}exec 9>"{directory}/$CORRAL_AGENT.lock"; '
+        f'flock -n 9 || {{ echo "$CORRAL_AGENT" >>"{directory}/two"; exit 99; }}; exec sleep 86400'
+    )
+    return ["sh", "-c", script]
+
+
+@pytest.mark.slow
+def test_agents_whose_server_was_killed_are_told_and_started_again_as_declared(
+    instance: Instance, own_directory: Path
+) -> None:
+    command = alone(own_directory)
+    instance.spec(
+        toml(
+            {
+                "never": {"command": command},
+                "failure": {"command": command, "restart": "on-failure"},
+                "always": {"command": command, "restart": "always"},
+                # Deaf to the hang-up that comes with the end of a terminal.
+                "deaf": {"command": alone(own_directory, prelude="trap '' HUP; "), "restart": "always"},
+            }
+        )
+    )
+    instance.run("up")
+    before, seq = ps(instance), last_seq(instance)
+    _kill_server(instance)
+    for agent in before:
+        exited = await_event(instance, "agent.exited", agent, after=seq)
+        assert exited["outcome"] == "failed"
+        assert exited["data"]["next"] == ("failed" if agent == "never" else "backoff")
+    await_states(instance, {"never": "failed", "failure": "running", "always": "running", "deaf": "running"})
+    now = ps(instance)
+    assert "tmux" in now["never"]["reason"]
+    assert {agent: now[agent]["restarts"] for agent in ("failure", "always", "deaf")} == {
+        "failure": 1,
+        "always": 1,
+        "deaf": 1,
+    }
+    assert population(instance) == {agent: [now[agent]["pid"]] for agent in ("failure", "always", "deaf")}
+    assert not (own_directory / "two").exists()
+    instance.run("up")
+    assert_one_of_each(instance, set(before))
+    assert not (own_directory / "two").exists()
+    assert len(tmux_servers(instance)) == 1
+    down(instance)
+
+
+def test_survivors_of_a_dead_server_are_found_by_down(instance: Instance, own_directory: Path) -> None:
+    instance.spec(toml({"deaf": {"command": alone(own_directory, prelude="trap '' HUP; "), "count": 3}}))
+    instance.run("up")
+    seq = last_seq(instance)
+    _kill_server(instance)
+    await_event(instance, "agent.exited", "deaf-3", after=seq)
+    assert set(states(instance).values()) == {"failed"}
+    assert len(population(instance)) == 3  # alive, though nobody can reach them
+    down(instance)
+    assert population(instance) == {}
+
+
+def test_survivors_are_gone_before_up_starts_their_successors(instance: Instance, own_directory: Path) -> None:
+    instance.spec(toml({"deaf": {"command": alone(own_directory, prelude="trap '' HUP; "), "count": 3}}))
+    instance.run("up")
+    seq = last_seq(instance)
+    _kill_server(instance)
+    await_event(instance, "agent.exited", "deaf-3", after=seq)
+    instance.run("up")
+    assert_one_of_each(instance, {"deaf-1", "deaf-2", "deaf-3"})
+    assert not (own_directory / "two").exists()
+
+
+def test_a_server_that_dies_while_nobody_watches_is_found_dead(instance: Instance) -> None:
+    instance.spec(toml({"a": {"command": IDLE, "count": 2}}))
+    instance.run("up")
+    instance.run("daemon", "stop")
+    _kill_server(instance)
+    instance.run("daemon", "start")
+    await_states(instance, {"a-1": "failed", "a-2": "failed"})
+    instance.run("up")
+    assert_one_of_each(instance, {"a-1", "a-2"})
+
+
+def test_a_server_whose_socket_was_removed_is_not_taken_for_gone(instance: Instance) -> None:
+    instance.spec(toml({"a": {"command": IDLE, "restart": "always"}}))
+    instance.run("up")
+    (server,) = tmux_servers(instance)
+    pid = ps(instance)["a"]["pid"]
+    Path(instance.runtime, "tmux", "shop.sock").unlink()
+    instance.run("daemon", "stop")
+    instance.run("daemon", "start")
+    instance.run("up", check=False)
+    assert population(instance) == {"a": [pid]}
+    assert tmux_servers(instance) == [server]
+    down(instance)
+    assert tmux_servers(instance) == []
