@@ -111,6 +111,7 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
 
     tools = HostTools(
         runtime=lambda team, listener: TmuxRuntime(
+            team=team,
             socket_path=places.tmux_socket(team),
             scratch_dir=places.launch_dir,
             markers=team_markers(instance, team),

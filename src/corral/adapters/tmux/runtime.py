@@ -40,8 +40,16 @@ class TmuxRuntime:
     """The tmux server of one team. All methods run in one event loop."""
 
     def __init__(
-        self, *, socket_path: str, scratch_dir: str, markers: list[bytes], listener: RuntimeListener, tmux: str = "tmux"
+        self,
+        *,
+        team: str,
+        socket_path: str,
+        scratch_dir: str,
+        markers: list[bytes],
+        listener: RuntimeListener,
+        tmux: str = "tmux",
     ) -> None:
+        self._team = team
         self._socket_path = socket_path
         self._scratch_dir = scratch_dir
         self._markers = markers
@@ -274,7 +282,10 @@ class TmuxRuntime:
         client = await ControlClient.open(
             argv, identity.clean_environment(self._markers), self._output, self._paused, self._closed
         )
-        await client.ask(["refresh-client", "-f", f"pause-after={PAUSE_AFTER}"])
+        await client.ask(
+            ["refresh-client", "-f", f"pause-after={PAUSE_AFTER}"],
+            ["set-option", "-g", "status-left", f"#[bold] {self._team}/#{{session_name}} #[default]"],
+        )
         return client
 
     async def _find(self, run: str) -> tuple[ControlClient, Pane]:
