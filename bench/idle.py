@@ -1,12 +1,12 @@
 """What a team costs that does nothing: processes forked, and processor time.
 
 Forks are counted by strace, which the kernel tells of every `fork`, `vfork`, `clone` and `clone3` of the processes
-it is attached to and of all that come from them: nothing is sampled, so nothing can slip through. (`processes` in
-/proc/stat counts the forks of the whole machine, and `/proc/PID/task/*/children` shows only children that live at
-the moment one looks.) Without strace the count of the whole machine is all there is; it is an upper bound and is
-marked as one. Either count is tested in the same run: an agent that is restarted must show up in it.
+that it is attached to and of all that come from them: nothing is sampled, so nothing can slip through. (`processes`
+in /proc/stat counts the whole machine, and `/proc/PID/task/*/children` shows only what lives at the moment.) Without
+strace the count of the whole machine is all there is: an upper bound, and reported as one. Whichever counter it is
+proves itself in the same run: an agent that is restarted afterwards must show up in it.
 
-Processor time is the clock that the kernel keeps for each process, exact to the nanosecond, with all its threads.
+Processor time is the clock that the kernel keeps for each process and all its threads, exact to the nanosecond.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-#: Agents count as idle after three seconds without output; timers of the start are over by then as well.
+#: An agent is idle after three seconds without output; the timers of the start are over by then as well.
 _SETTLE_SECONDS = 5.0
 _ATTACH_SECONDS = 10.0
-_FORKS = ("fork(", "vfork(", "clone(", "clone3(")
+_CALLS = ("fork(", "vfork(", "clone(", "clone3(")
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Idle:
 
     seconds: float
     forks: int
-    #: How they were counted; with anything but strace the count is an upper bound.
-    counted_by: str
+    #: True if the forks are those of our processes; false if they are those of the whole machine.
+    exact: bool
     #: What the same counter saw when one agent was restarted afterwards: proof that it counts.
     forks_of_a_restart: int
     #: Processor time as a share of one core, by process.
@@ -42,16 +42,17 @@ class Idle:
 
 def measure(processes: Mapping[str, int], seconds: float, restart_an_agent: Callable[[], None]) -> Idle:
     """Watch the processes for a while."""
-    time.sleep(_SETTLE_SECONDS)
-    with _fork_counter(processes.values()) as (counted_by, count):
-        forks_before, cpu_before, began = count(), _cpu(processes), time.monotonic()
+    time.sleep(min(_SETTLE_SECONDS, seconds))
+    exact = shutil.which("strace") is not None
+    with _traced_forks(processes.values()) if exact else _machine_forks() as forks_so_far:
+        forks_before, cpu_before, began = forks_so_far(), _cpu(processes), time.monotonic()
         time.sleep(seconds)
         took = time.monotonic() - began
         cpu = {name: (after - cpu_before[name]) / took for name, after in _cpu(processes).items()}
-        forks = count() - forks_before
+        forks = forks_so_far() - forks_before
         restart_an_agent()
-        forks_of_a_restart = count() - forks_before - forks
-    return Idle(took, forks, counted_by, forks_of_a_restart, cpu)
+        forks_of_a_restart = forks_so_far() - forks_before - forks
+    return Idle(took, forks, exact, forks_of_a_restart, cpu)
 
 
 def _cpu(processes: Mapping[str, int]) -> dict[str, float]:
@@ -64,67 +65,62 @@ def _cpu_clock(pid: int) -> int:
 
 
 @contextmanager
-def _fork_counter(pids: Iterable[int]) -> Iterator[tuple[str, Callable[[], int]]]:
-    """How forks are counted, and a function that gives their number so far."""
-    if shutil.which("strace") is None:
-        yield "/proc/stat, the whole machine", _forks_of_machine
-        return
+def _machine_forks() -> Iterator[Callable[[], int]]:
+    def so_far() -> int:
+        with open("/proc/stat", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("processes "))
+
+    yield so_far
+
+
+@contextmanager
+def _traced_forks(pids: Collection[int]) -> Iterator[Callable[[], int]]:
     read, write = os.pipe()
     os.set_blocking(read, False)
-    attach = [word for pid in pids for word in ("-p", str(pid))]
-    # Lines of a pipe that is written at once; the name of a descriptor, because -o wants a file.
     strace = subprocess.Popen(
-        ["strace", "-f", "-qq", "-e", "trace=fork,vfork,clone,clone3", "-e", "signal=none", "-o", f"/dev/fd/{write}"]
-        + attach,
+        [
+            *("strace", "-f", "-qq", "-e", "trace=fork,vfork,clone,clone3", "-e", "signal=none"),
+            *("-o", f"/dev/fd/{write}"),
+            *(word for pid in pids for word in ("-p", str(pid))),
+        ],
         pass_fds=[write],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
     os.close(write)
+    seen = ""
+
+    def so_far() -> int:
+        nonlocal seen
+        with suppress(BlockingIOError):
+            while data := os.read(read, 1 << 16):
+                seen += data.decode("ascii", "replace")
+        return sum(_is_fork(line) for line in seen.splitlines())
+
     try:
         _wait_attached(strace, pids)
-        yield "strace", _LinesOf(read).forks
+        yield so_far
     finally:
         strace.send_signal(signal.SIGINT)  # it lets go of all of them, unharmed
         strace.communicate()
         os.close(read)
 
 
-class _LinesOf:
-    """Counts the forks in what strace has written so far."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._text = ""
-
-    def forks(self) -> int:
-        try:
-            while data := os.read(self._descriptor, 1 << 16):
-                self._text += data.decode("ascii", "replace")
-        except BlockingIOError:
-            pass
-        return sum(
-            any(f" {call}" in line for call in _FORKS) and "CLONE_THREAD" not in line
-            for line in self._text.splitlines()
-        )
+def _is_fork(line: str) -> bool:
+    return any(f" {call}" in line for call in _CALLS) and "CLONE_THREAD" not in line
 
 
-def _wait_attached(strace: subprocess.Popen[bytes], pids: Iterable[int]) -> None:
+def _wait_attached(strace: subprocess.Popen[bytes], pids: Collection[int]) -> None:
     until = time.monotonic() + _ATTACH_SECONDS
     while not all(_tracer(pid) == strace.pid for pid in pids):
-        if strace.poll() is not None or time.monotonic() > until:
-            said = (
-                strace.stderr.read().decode("utf-8", "replace") if strace.poll() is not None and strace.stderr else ""
-            )
-            raise SystemExit(f"bench: strace cannot watch the processes: {said.strip() or 'it does not attach'}")
+        if strace.poll() is not None:
+            said = strace.communicate()[1].decode("utf-8", "replace").strip()
+            raise SystemExit(f"bench: strace cannot watch our processes: {said}")
+        if time.monotonic() > until:
+            raise SystemExit(f"bench: strace did not attach within {_ATTACH_SECONDS:.0f} s")
         time.sleep(0.05)
 
 
 def _tracer(pid: int) -> int:
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("TracerPid:"))
-
-
-def _forks_of_machine() -> int:
-    with open("/proc/stat", encoding="ascii") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("processes "))

@@ -60,15 +60,15 @@ package_names() {
 
 # install_packages THING…: through the system's package manager, and not without saying so first.
 install_packages() {
-  local manager step
-  local -a names as_root=() command_line refresh=()
+  local manager step as_root=
+  local -a names command_line refresh=()
   manager=$(package_manager)
   [[ -n $manager ]] || fail "missing: $*" "No package manager that this script knows was found: install them, then run it again."
   mapfile -t names < <(package_names "$manager" "$@")
   if ((EUID != 0)); then
     command -v sudo >/dev/null ||
       fail "missing: ${names[*]}" "You are not root and there is no sudo: have them installed with $manager, then run this again."
-    as_root=(sudo)
+    as_root=sudo
   fi
   case $manager in
     apt-get)
@@ -81,12 +81,12 @@ install_packages() {
     zypper) command_line=(zypper --non-interactive --quiet install "${names[@]}") ;;
   esac
   say "This machine lacks: $*. Installing with"
-  if ((${#refresh[@]})); then printf '      %s\n' "${as_root[*]} ${refresh[*]}" >&2; fi
-  printf '      %s\n' "${as_root[*]} ${command_line[*]}" >&2
+  if ((${#refresh[@]})); then printf '      %s\n' "${as_root:+sudo }${refresh[*]}" >&2; fi
+  printf '      %s\n' "${as_root:+sudo }${command_line[*]}" >&2
   for step in refresh command_line; do
     local -n words=$step
     # Package managers are talkative; their words matter when they fail.
-    if ((${#words[@]})) && ! quietly "${as_root[@]}" "${words[@]}"; then
+    if ((${#words[@]})) && ! quietly ${as_root:+"$as_root"} "${words[@]}"; then
       fail "could not install ${names[*]}" "See what ${words[*]} said above, install them by hand, then run this again."
     fi
   done
@@ -137,7 +137,7 @@ fingerprint() {
 # set_up dev|runtime: a virtual environment that holds exactly what the lock file says, and Corral itself.
 #
 # dev installs Corral so that the source is what runs; runtime builds it and installs the result, as a user would.
-# A dev environment serves the demo as well.
+# A dev environment serves the demo as well, and stays one.
 set_up() {
   local kind=$1 stamp=$VENV/.corral-set-up lock=requirements.lock have want_dev want_runtime
   need_system_tools
@@ -147,6 +147,8 @@ set_up() {
   exec 9<pyproject.toml
   if command -v flock >/dev/null; then flock 9; fi
   have=$(cat "$stamp" 2>/dev/null || true)
+  # Whoever works on Corral must never find a copy where the source used to be.
+  if [[ $have == dev* ]]; then kind=dev; fi
   # A developer's environment stays one, also when the demo finds it out of date.
   if [[ $have == dev\ * ]]; then kind=dev; fi
   if [[ $have == "$want_dev" || ($kind == runtime && $have == "$want_runtime") ]] &&
@@ -158,11 +160,13 @@ set_up() {
   if [[ $kind == dev ]]; then lock=requirements-dev.lock; fi
   say "Setting up $VENV from $lock ($("$PYTHON" --version), $(tmux -V))"
   rm -f "$stamp"
-  if ! "$VENV/bin/python" -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  if ! "$VENV/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     # --clear empties the directory, so it must be an environment and nothing else.
     [[ ! -e $VENV || -e $VENV/pyvenv.cfg ]] || fail "$VENV exists and is no virtual environment" "Move it away, or set CORRAL_VENV."
     "$PYTHON" -m venv --clear "$VENV"
   fi
+  # Some tools make environments without pip.
+  "$VENV/bin/python" -c 'import pip' 2>/dev/null || quietly "$VENV/bin/python" -m ensurepip
   local -a pip=("$VENV/bin/python" -m pip --disable-pip-version-check --no-input --quiet)
   "${pip[@]}" install --require-hashes -r "$lock"
   if [[ $kind == dev ]]; then

@@ -49,7 +49,7 @@ def own_directory(person: Person, request: pytest.FixtureRequest) -> Iterator[Pa
     directory = tempfile.mkdtemp(prefix="c-", dir="/tmp")
     environment = person.environment(dict(os.environ))
     environment |= {
-        "CORRAL_TEST_DIRECTORY": directory,
+        "OWN_TEST_DIRECTORY": directory,
         "CORRAL_HOME": os.path.join(directory, "h"),
         "CORRAL_RUNTIME_DIR": os.path.join(directory, "r"),
     }

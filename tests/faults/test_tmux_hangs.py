@@ -1,4 +1,4 @@
-"""A tmux server that does not answer: nothing is killed, restarted or reported gone, and all is well when it answers."""
+"""A tmux server that does not answer: nothing is killed, restarted or reported gone until it answers again."""
 
 import contextlib
 import signal
@@ -57,32 +57,25 @@ def test_while_tmux_hangs_nothing_is_reported_gone_and_nothing_is_done_to_it(ins
     before, seq = pids(instance), last_seq(instance)
     with hung(server):
         assert _states_at_once(instance) == {"running"}
-        for command in (("send", "a-1", "hello"), ("up",), ("restart", "a-1"), ("logs", "--screen", "a-1")):
+        await_states(instance, dict.fromkeys(_NAMES, "unknown"), seconds=40)  # though nobody asked
+        assert _states_at_once(instance) == {"unknown"}
+        for command in (("send", "a-1", "hello"), ("up",), ("restart", "a-1")):
             began = time.monotonic()
             code, error = instance.error(*command)
             assert (code, error["code"]) == (6, "unavailable"), (command, error)
             assert error["remedy"], command
-            assert time.monotonic() - began < 20
-        assert _states_at_once(instance) == {"unknown"}
+            assert time.monotonic() - began < 12
         reasons = {agent["reason"] for agent in ps(instance).values()}
         assert all("tmux" in reason for reason in reasons), reasons
         assert population(instance) == {name: [pid] for name, pid in before.items()}
         assert tmux_servers(instance) == [server]
-    await_states(instance, dict.fromkeys(_NAMES, "running"))
+    await_states(instance, dict.fromkeys(_NAMES, "running"), seconds=2)
     assert pids(instance) == before
     assert_one_of_each(instance, _NAMES)
     happened = {event["event"] for event in events(instance, "--after", str(seq))}
-    assert not happened & {"agent.exited", "agent.failed", "agent.stopped", "agent.starting", "agent.started"}
+    assert happened == {"agent.unknown", "agent.found"}
     instance.run("send", "a-1", "hello")
     down(instance)
-
-
-@pytest.mark.slow
-def test_a_hang_is_noticed_without_anybody_asking(instance: Instance) -> None:
-    server = _up(instance)
-    with hung(server):
-        await_states(instance, dict.fromkeys(_NAMES, "unknown"), seconds=60)
-    await_states(instance, dict.fromkeys(_NAMES, "running"))
 
 
 @pytest.mark.slow

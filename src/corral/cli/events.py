@@ -1,13 +1,17 @@
 """`corral events`: the journal."""
 
 import sys
+from collections.abc import Iterator
 
 from corral.cli.command import AGENTS, COUNT, INTEGER, MOMENT, TEAM, Command, Invocation, Option
 from corral.cli.output import DIM, RED, json_line, paint, say, takes_colour, write_bytes
 from corral.cli.targets import agent_and_team, here
 from corral.cli.values import ALL
+from corral.client.absence import has_history, nothing_is_up
 from corral.client.answers import Record, records
 from corral.client.wire import target
+from corral.domain.errors import NotFoundError, UnavailableError
+from corral.places import Places
 
 DEFAULT_LINES = 100
 _GOOD = ("", "ok", "done", "success")
@@ -28,7 +32,7 @@ def run(invocation: Invocation) -> int:
         ("follow", "1" if invocation.flag("follow") else "0"),
     ]
     colour = takes_colour(sys.stdout)
-    for record in records(invocation.places, "GET", target("/v1/events", parameters)):
+    for record in _journal(invocation.places, target("/v1/events", parameters)):
         if "event" not in record:
             continue
         if invocation.json:
@@ -37,6 +41,18 @@ def run(invocation: Invocation) -> int:
             say(line(record, colour=colour))
             sys.stdout.flush()
     return 0
+
+
+def _journal(places: Places, request: str) -> Iterator[Record]:
+    """The entries of the journal. An instance that was never used has none, and that is no error."""
+    try:
+        yield from records(places, "GET", request)
+    except NotFoundError as error:
+        if not has_history(places):
+            return
+        if nothing_is_up(places):
+            raise UnavailableError("the daemon reads the journal, and is not running", "corral daemon start") from error
+        raise
 
 
 def line(event: Record, *, colour: bool = False) -> str:

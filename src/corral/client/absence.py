@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 def nothing_is_up(places: "Places") -> bool:
     """True if the instance was never used or says of itself that it is at rest."""
-    return not os.path.exists(places.database) or os.path.exists(places.at_rest_mark)
+    return not has_history(places) or os.path.exists(places.at_rest_mark)
+
+
+def has_history(places: "Places") -> bool:
+    """True if the instance was ever used: then it has a journal, which only a daemon reads."""
+    return os.path.exists(places.database)
 
 
 def error_of_absence(places: "Places") -> CorralError:

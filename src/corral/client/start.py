@@ -78,6 +78,12 @@ def _start(places: Places) -> None:
             return
         code = process.wait()
         words = _written_since(log, before)
+        if not words:
+            # Either it had nothing to say, or its words did not fit on the disk.
+            try:
+                os.write(log, b"\n")
+            except OSError as error:
+                raise _cannot_write(places.daemon_log, error) from error
         said = ":\n" + "\n".join("    " + line for line in words) if words else ""
         raise UnavailableError(
             f"the daemon ended as it started ({_ending(code)}){said}",

@@ -168,8 +168,7 @@ class Agent:
         for command in (["add", "-A"], ["commit", "--quiet", "--no-gpg-sign", f"--message={message}"]):
             code, output = self._git(command, env)
             if code != 0:
-                said = output.strip().splitlines()
-                raise GiveUp(f"git {command[0]}: {said[-1] if said else f'exit code {code}'}")
+                raise GiveUp(f"git {command[0]}: {_gist(output) or f'exit code {code}'}")
         _, head = self._git(["rev-parse", "--short", "HEAD"], env)
         self._screen.line(f"committed {head.strip()} {message}")
 
@@ -197,6 +196,13 @@ class Agent:
     def _complain(self, text: str) -> None:
         self._screen.bell()
         self._screen.line(text)
+
+
+def _gist(said: str) -> str:
+    """The line of git's words that says what is wrong; explanations may follow it."""
+    lines = said.strip().splitlines()
+    wrong = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return next(iter(wrong + lines[-1:]), "")
 
 
 @contextlib.contextmanager

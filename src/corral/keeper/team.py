@@ -19,6 +19,7 @@ from corral.ports.keeper import (
     ActivityChanged,
     Degraded,
     Ended,
+    ExitStatus,
     Inventory,
     Launch,
     LogPage,
@@ -222,12 +223,15 @@ class TeamKeeper:
         self._recorder(session.agent).ended()
         self._background.spawn(self._report_exit(session))
 
-    def server_gone(self, why: str) -> None:
-        """The connection to tmux was lost: find out what that means, then tell."""
+    def server_changed(self, why: str) -> None:
+        """The connection to tmux was lost, or tmux answers again: find out what that means, then tell."""
         self._background.spawn(self._report_server(why))
 
     async def _report_exit(self, session: Session) -> None:
-        self._report(RunExited(team=self._team, run=await self._describe(session)))
+        run = await self._describe(session)
+        if session.exit == ExitStatus() and (await self._runtime.view()).presence == "absent":
+            run = msgspec.structs.replace(run, problem="the team's tmux server is gone")
+        self._report(RunExited(team=self._team, run=run))
 
     async def _report_server(self, why: str) -> None:
         if self.up:

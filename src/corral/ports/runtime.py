@@ -57,8 +57,8 @@ class RuntimeListener(Protocol):
     def exited(self, session: Session) -> None:
         """The program ended; `session.exit` says how, if that is known."""
 
-    def server_gone(self, why: str) -> None:
-        """The connection to the server was lost. Whether the server lives is for `view` to find out."""
+    def server_changed(self, why: str) -> None:
+        """The connection to the server was lost, or a silent one answers again: `view` finds out what is true."""
 
 
 class Runtime(Protocol):

@@ -77,6 +77,7 @@ class Agents:
     ) -> list[AgentDone]:
         """End agents with everything they started; their records and workspaces stay."""
         async with self._supervisor.lock(team):
+            await self._supervisor.be_certain(team)
             for name in names:
                 tell(Progress(agent=name, step="stopping", of=len(names)))
             await self._supervisor.stop(team, names, DEFAULT_GRACE if grace is None else grace, who)
@@ -87,6 +88,7 @@ class Agents:
     ) -> list[AgentDone]:
         """Stop what runs and start it again with the environment it had. Clears a failure."""
         async with self._supervisor.lock(team):
+            await self._supervisor.be_certain(team)
             for name in names:
                 tell(Progress(agent=name, step="stopping", of=len(names)))
             await self._supervisor.stop(team, names, DEFAULT_GRACE if grace is None else grace, who)
@@ -99,6 +101,7 @@ class Agents:
     ) -> list[AgentRemoved]:
         """Forget agents that are at rest. A worktree with work in it stays, unless `discard` says otherwise."""
         async with self._supervisor.lock(team):
+            await self._supervisor.be_certain(team)
             live = [name for name in names if self._registry.agent(team, name).state not in states.AT_REST]
             if live and not force:
                 raise RefusedError(f"{', '.join(live)} still runs", "stop it first, or use --force")
@@ -224,8 +227,9 @@ class Agents:
         return AgentRemoved(agent=agent.name, removed=True, kept=kept, detail=detail)
 
     async def _journal(self, who: Who, agent: Agent, event: str, outcome: str, data: dict[str, object]) -> None:
+        """Tell what was done. It was, also if the store cannot take it now: to call it failed would have it repeated."""
         entry = NewEvent(event=event, team=agent.team, agent=agent.name, outcome=outcome, data=data)
-        await self._registry.commit(who, events=[entry])
+        await self._registry.observe((), [entry], who)
 
     def _done(self, team: str, names: Sequence[str], tell: Tell, step: str) -> list[AgentDone]:
         outcomes = []

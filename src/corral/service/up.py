@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from corral.domain import plan, spec, states
-from corral.domain.errors import RefusedError, UnavailableError
+from corral.domain.errors import RefusedError
 from corral.domain.plan import Step
 from corral.domain.records import Who
 from corral.domain.spec import TeamSpec, fingerprint
@@ -61,7 +61,7 @@ class Up:
         team = spec.parse(text, file)
         async with self._supervisor.lock(team.name):
             self._refuse_other_file(team)
-            await self._be_certain(team.name)
+            await self._supervisor.be_certain(team.name)
             prints = {agent.name: fingerprint(agent, self._context.store.salt, base=team.base) for agent in team.agents}
             steps = plan.make_plan(
                 list(prints.items()),
@@ -83,18 +83,6 @@ class Up:
                 f"team {team.name} is already up, from {known.file}",
                 "give this team another name, or take the other one down first",
                 holder=known.file,
-            )
-
-    async def _be_certain(self, team: str) -> None:
-        """Nothing is started beside an agent that may be alive."""
-        agents = self._registry.of_team(team).values()
-        if any(agent.state == states.UNKNOWN for agent in agents):
-            await self._supervisor.reconcile(team)
-        unknown = [agent for agent in self._registry.of_team(team).values() if agent.state == states.UNKNOWN]
-        if unknown:
-            raise UnavailableError(
-                f"nobody can tell whether {unknown[0].name} is alive: {unknown[0].reason}",
-                "try again when tmux answers, or take the team down",
             )
 
     def _result(self, team: str, steps: Sequence[Step], *, dry_run: bool, notes: Sequence[str]) -> UpResult:

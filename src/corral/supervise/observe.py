@@ -55,8 +55,9 @@ def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) ->
             _see(findings, agent, run, now)
         elif run is not None:
             run_exited(findings, agent, run, now)
-        elif agent.state == states.STARTING:
-            failed = lifecycle.not_started(agent, "its start was interrupted", now)
+        elif agent.state == states.STARTING or agent.pid is None:
+            # Nobody ever saw it alive, so it was still being started when sight of it was lost.
+            failed = lifecycle.not_started(agent, agent.reason or "its start was interrupted", now)
             findings.note(failed, "agent.failed", "failed", reason=failed.reason, run=agent.run)
         else:
             # Proved absent, by a server that answers or by there being none; how it ended nobody saw.

@@ -7,9 +7,12 @@ Reads never touch the disk. A change by a command is refused as a whole when the
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
@@ -28,8 +31,10 @@ class Registry:
         self._store = store
         self._now = now
         self._at_rest_mark = at_rest_mark
-        self._unsaved_agents: dict[tuple[str, str], Agent] = {}
-        self._unsaved_events: list[NewEvent] = []
+        self._writing = asyncio.Lock()
+        #: What was observed and is not in the store yet: agents by key, and events with who caused them and when.
+        self._unsaved_agents: set[tuple[str, str]] = set()
+        self._unsaved_events: deque[tuple[Who, float, NewEvent]] = deque(maxlen=_MOST_UNSAVED_EVENTS)
         self._journal_grew = asyncio.Event()
         self.teams: dict[str, Team] = {}
         self.agents: dict[tuple[str, str], Agent] = {}
@@ -71,19 +76,18 @@ class Registry:
         """Change state and journal in one transaction, or raise and change nothing."""
         if teams and not self.teams:
             self._remove_rest_mark()
-        await self._store.commit(
-            Change(
-                who=who,
-                time=self._now(),
-                put_teams=teams,
-                drop_teams=drop_teams,
-                put_agents=[*self._unsaved_agents.values(), *agents],
-                drop_agents=drop_agents,
-                events=[*self._unsaved_events, *events],
-            )
+        change = Change(
+            who=who,
+            time=self._now(),
+            put_teams=teams,
+            drop_teams=drop_teams,
+            put_agents=agents,
+            drop_agents=drop_agents,
+            events=events,
         )
-        self._unsaved_agents.clear()
-        self._unsaved_events.clear()
+        async with self._writing:
+            await self._save_backlog()
+            await self._store.commit(change)
         for team in teams:
             self.teams[team.name] = team
         for name in drop_teams:
@@ -96,17 +100,35 @@ class Registry:
         self._journal_grew.set()
         self._journal_grew = asyncio.Event()
 
-    async def observe(self, agents: Iterable[Agent], events: Sequence[NewEvent]) -> None:
-        """Take note of what happened by itself. Never raises for a store that cannot be written."""
+    async def observe(self, agents: Iterable[Agent], events: Sequence[NewEvent], who: Who = SUPERVISOR) -> None:
+        """Take note of what has happened. Never raises for a store that cannot be written."""
         changed = list(agents)
         self._remember(changed)
+        time = self._now()
         try:
-            await self.commit(SUPERVISOR, agents=changed, events=events)
+            await self.commit(who, agents=changed, events=events)
         except CorralError as error:
             log.error("kept in memory until the store can be written: %s", error.message)
-            self._unsaved_agents.update((agent.key, agent) for agent in changed)
-            self._unsaved_events.extend(events)
-            del self._unsaved_events[:-_MOST_UNSAVED_EVENTS]
+            self._unsaved_agents.update(agent.key for agent in changed)
+            self._unsaved_events.extend((who, time, event) for event in events)
+
+    async def save(self) -> None:
+        """Write what waits for a store that could not be written before; it goes on waiting if that cannot be done."""
+        if self._unsaved_agents or self._unsaved_events:
+            await self.observe((), ())
+
+    async def _save_backlog(self) -> None:
+        """Write what was observed while the store could not be written, as it was: by whom, and when."""
+        while self._unsaved_agents or self._unsaved_events:
+            agents = {key: self.agents[key] for key in self._unsaved_agents if key in self.agents}
+            who, time = self._unsaved_events[0][:2] if self._unsaved_events else (SUPERVISOR, self._now())
+            alike = itertools.takewhile(partial(_is_by, who, time), self._unsaved_events)
+            events = [event for _, _, event in alike]
+            await self._store.commit(Change(who=who, time=time, put_agents=list(agents.values()), events=events))
+            # What was observed meanwhile is not written yet.
+            self._unsaved_agents = {key for key in self._unsaved_agents if self.agents.get(key) is not agents.get(key)}
+            for _ in events:
+                self._unsaved_events.popleft()
 
     async def journal_growth(self) -> None:
         """Wait until something was journalled after this call."""
@@ -133,3 +155,7 @@ class Registry:
             raise CorralError(
                 f"cannot remove {self._at_rest_mark}: {error.strerror}", "make CORRAL_HOME writable, then try again"
             ) from error
+
+
+def _is_by(who: Who, time: float, entry: tuple[Who, float, NewEvent]) -> bool:
+    return entry[0] == who and entry[1] == time

@@ -8,6 +8,7 @@ knows what may have been begun.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -44,7 +45,9 @@ DEFAULT_GRACE = 5.0
 #: How long what an ended run left behind gets to go by itself before its successor is started.
 _LEFTOVER_GRACE = 2.0
 _ATTEMPTS = 3
-_SWEEP_SECONDS = 60.0
+_SWEEP_SECONDS = 20.0
+#: How long a new daemon waits to have seen its teams before it takes requests; tmux has 5 s to answer.
+_FIRST_LOOK_SECONDS = 8.0
 _RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 
@@ -56,7 +59,7 @@ class Supervisor:
         self._now = now
         self._locks: dict[str, asyncio.Lock] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
-        self._looking: set[str] = set()
+        self._looking: dict[str, asyncio.Event] = {}
         self._background = Background()
         self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self.link = KeeperLink(connect, self._reports.put_nowait, self._keeper_lost)
@@ -66,8 +69,10 @@ class Supervisor:
         """Start the loop, and find again what an earlier daemon left running."""
         self._background.spawn(self._consume(), name="reports")
         self._background.spawn(self._sweep(), name="sweep")
-        if self._registry.teams:
-            await self._look_everywhere()
+        looks = self._look_everywhere()
+        if looks:
+            # A team whose tmux is silent must not keep the daemon from serving the others.
+            await asyncio.wait(looks, timeout=_FIRST_LOOK_SECONDS)
 
     async def end(self) -> None:
         """Stop the loop. Agents go on, and so does the keeper as long as a team needs it."""
@@ -169,6 +174,19 @@ class Supervisor:
         agents = self._registry.of_team(team).values()
         await self._follow(observe.from_inventory(agents, inventory, self._now()))
 
+    async def be_certain(self, team: str) -> None:
+        """Look first, and do nothing to a team of which nobody can tell what is alive."""
+        if team not in self._registry.teams:
+            return
+        await self.reconcile(team)
+        unknown = [agent for agent in self._registry.of_team(team).values() if agent.state == states.UNKNOWN]
+        if unknown:
+            self.suspect(team)
+            raise UnavailableError(
+                f"nobody can tell whether {unknown[0].name} is alive: {unknown[0].reason}",
+                "try again when tmux answers; `corral down` ends what is provably ours in any case",
+            )
+
     async def _launch(self, team: str, launches: list[Launch]) -> list[Run]:
         """Start the runs, also over a keeper that dies on the way: a run that is there is never started again."""
         return await self.insist(lambda keeper: keeper.start(team, launches))
@@ -216,6 +234,8 @@ class Supervisor:
                     lifecycle.not_started(current, error.message, now), "agent.failed", "failed", reason=error.message
                 )
         await self._registry.observe(findings.agents.values(), findings.events)
+        if isinstance(error, UnavailableError) and begun:
+            self.suspect(begun[0].team)
 
     async def _note_stopped(self, team: str, runs: Mapping[str, Agent], ended: Ended, who: Who) -> None:
         now = self._now()
@@ -265,7 +285,7 @@ class Supervisor:
         elif isinstance(report, RunReady):
             self._background.spawn(self._prompts.deliver(report), name=f"prompt of {report.agent}")
         elif isinstance(report, ServerChanged):
-            self._background.spawn(self._look(report.team))
+            self.suspect(report.team)
         elif isinstance(report, Degraded):
             log.warning("%s/%s: %s", report.team, report.agent, report.why)
             findings.events.append(
@@ -320,37 +340,40 @@ class Supervisor:
 
     # Losing and finding the keeper
 
-    def suspect(self, team: str) -> None:
-        """Somebody got no answer about the team: look at it now and not at the next sweep."""
-        self._background.spawn(self._look(team), name=f"look at {team}")
+    def suspect(self, team: str) -> asyncio.Task[None] | None:
+        """Something is up with the team: look at it now and not at the next sweep. One look at a time is enough."""
+        again = self._looking.get(team)
+        if again is not None:
+            again.set()
+            return None
+        again = self._looking[team] = asyncio.Event()
+        return self._background.spawn(self._look(team, again), name=f"look at {team}")
 
     async def _sweep(self) -> None:
         """Look at everything once in a while, for what no event told. One question a team, no fork."""
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
-            await self._look_everywhere()
+            await self._registry.save()
+            self._look_everywhere()
 
     def _keeper_lost(self) -> None:
         log.warning("the keeper went away; looking for it")
-        if self._registry.teams:
-            self._background.spawn(self._look_everywhere(), name="find the keeper")
+        self._look_everywhere()
 
-    async def _look_everywhere(self) -> None:
-        for team in list(self._registry.teams):
-            await self._look(team)
+    def _look_everywhere(self) -> list[asyncio.Task[None]]:
+        looks = [self.suspect(team) for team in self._registry.teams]
+        return [look for look in looks if look is not None]
 
-    async def _look(self, team: str) -> None:
-        """Reconcile a team, and go on trying for as long as nobody answers. One look at a time is enough."""
-        if team in self._looking:
-            return
-        self._looking.add(team)
+    async def _look(self, team: str, again: asyncio.Event) -> None:
         try:
-            await self._look_until_known(team)
+            await self._look_until_known(team, again)
         finally:
-            self._looking.discard(team)
+            del self._looking[team]
 
-    async def _look_until_known(self, team: str) -> None:
+    async def _look_until_known(self, team: str, again: asyncio.Event) -> None:
+        """Reconcile a team, and go on trying for as long as nobody answers; sooner if `again` is set."""
         for attempt in range(10_000):
+            again.clear()
             async with self.lock(team):
                 if team not in self._registry.teams:
                     return
@@ -362,9 +385,11 @@ class Supervisor:
                     lost = observe.lose_sight(agents, error.message, self._now())
                     await self._registry.observe(lost.agents.values(), lost.events)
                 else:
-                    if all(agent.state != states.UNKNOWN for agent in self._registry.of_team(team).values()):
+                    known = all(agent.state != states.UNKNOWN for agent in self._registry.of_team(team).values())
+                    if known and not again.is_set():
                         return
-            await asyncio.sleep(_RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)])
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(again.wait(), _RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)])
 
 
 def _event(event: str, agent: Agent, outcome: str = "ok", **data: object) -> NewEvent:

@@ -14,19 +14,23 @@ class Disk:
         self.path = path
         self._ballast = path / "ballast"
 
-    def fill(self) -> None:
-        """Use up every byte that is free."""
-        with contextlib.suppress(OSError), open(self._ballast, "ab", buffering=0) as file:
+    @contextlib.contextmanager
+    def full(self) -> Iterator[None]:
+        """Not a byte is free in this block."""
+        try:
+            self._fill()
+            yield
+        finally:
+            self._ballast.unlink()
+
+    def _fill(self) -> None:
+        with open(self._ballast, "ab", buffering=0) as file:
             for size in (1 << 16, 1 << 12, 1):
                 with contextlib.suppress(OSError):
                     while True:
                         file.write(b"\0" * size)
         free = os.statvfs(self.path)
         assert free.f_bavail == 0, f"{self.path} still has {free.f_bavail} blocks"
-
-    def make_room(self) -> None:
-        """Give back what `fill` took."""
-        self._ballast.unlink()
 
     def read_only(self, yes: bool = True) -> None:
         """Let nothing be written, or let it again."""
@@ -37,7 +41,8 @@ class Disk:
 def small_disk(path: Path, size: str = "4m") -> Iterator[Disk]:
     """Mount a disk of `size` at `path`, which is made; taken away again at the end."""
     path.mkdir(mode=0o700)
-    _run("mount", "-t", "tmpfs", "-o", f"size={size},mode=0700,uid={os.getuid()},gid={os.getgid()}", "corral-test", str(path))
+    options = f"size={size},mode=0700,uid={os.getuid()},gid={os.getgid()}"
+    _run("mount", "-t", "tmpfs", "-o", options, "corral-test", str(path))
     try:
         yield Disk(path)
     finally:

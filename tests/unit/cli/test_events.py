@@ -1,10 +1,13 @@
 """`corral events`: the journal as lines, for people and for programs."""
 
+import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from corral.places import Places
 from tests.unit.cli.conftest import Corral
 from tests.unit.client.fake_daemon import FakeDaemon, stream
 
@@ -55,5 +58,14 @@ def test_the_question(corral: Corral, daemon: FakeDaemon) -> None:
     assert "lines" not in daemon.last.query
 
 
-def test_never_starts_anything(corral: Corral) -> None:
-    assert corral("events", "--json").error["code"] == "not_found"
+def test_an_instance_that_was_never_used_has_no_events(corral: Corral) -> None:
+    outcome = corral("events", "--json")
+    assert (outcome.code, outcome.out) == (0, "")
+
+
+def test_a_journal_without_a_daemon_says_who_reads_it(corral: Corral, places: Places) -> None:
+    os.makedirs(places.home, exist_ok=True)
+    for path in (places.database, places.at_rest_mark):
+        Path(path).touch()
+    outcome = corral("events", "--json")
+    assert (outcome.code, outcome.error["remedy"]) == (6, "corral daemon start")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from corral.domain.environment import RUN_VARIABLE
@@ -43,8 +43,7 @@ def boot_id() -> str:
 def read(pid: int) -> Process | None:
     """The process with this pid, or None if there is none (a zombie still counts as one)."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            raw = file.read()
+        raw = _contents(f"/proc/{pid}/stat")
     except (FileNotFoundError, ProcessLookupError):
         return None
     # The name is in parentheses and may hold any byte, parentheses and blanks included.
@@ -69,8 +68,7 @@ def is_alive(process: Process) -> bool:
 def environment(pid: int) -> bytes:
     """The environment the process was started with, NUL-separated; empty if it is gone or not ours to read."""
     try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return file.read()
+        return _contents(f"/proc/{pid}/environ")
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return b""
 
@@ -91,13 +89,12 @@ def command_line(pid: int) -> str:
 
 def every_process() -> list[Process]:
     """All processes of this pid namespace that run, zombies left out."""
-    found = []
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            process = read(int(entry.name))
-            if process is not None and process.state not in _SKIP_STATES:
-                found.append(process)
-    return found
+    return _running(_pids())
+
+
+def named(prefix: bytes) -> list[Process]:
+    """The running processes whose name begins so; told from the others by their names alone, which is quick."""
+    return _running(pid for pid in _pids() if _name(pid).startswith(prefix))
 
 
 def marked(processes: Iterable[Process], markers: Iterable[bytes]) -> list[Process]:
@@ -155,6 +152,34 @@ def send_signal(process: Process, number: signal.Signals) -> bool:
     finally:
         os.close(descriptor)
     return True
+
+
+def _pids() -> Iterator[int]:
+    return (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
+
+
+def _running(pids: Iterable[int]) -> list[Process]:
+    found = (read(pid) for pid in pids)
+    return [process for process in found if process is not None and process.state not in _SKIP_STATES]
+
+
+def _name(pid: int) -> bytes:
+    try:
+        return _contents(f"/proc/{pid}/comm")
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
+def _contents(path: str) -> bytes:
+    """A file of /proc. A scan reads hundreds of them, and with a file object each would take twice as long."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = []
+        while part := os.read(descriptor, 1 << 16):
+            parts.append(part)
+    finally:
+        os.close(descriptor)
+    return b"".join(parts)
 
 
 def _holds(variables: bytes, marker: bytes) -> bool:

@@ -55,7 +55,9 @@ class ControlClient(asyncio.Protocol):
         on_output: Callable[[str, bytes], None],
         on_pause: Callable[[str], None],
         on_closed: Callable[[str], None],
+        on_late_answer: Callable[[], None],
     ) -> None:
+        self._on_late_answer = on_late_answer
         self._on_output = on_output
         self._on_pause = on_pause
         self._on_closed = on_closed
@@ -75,9 +77,10 @@ class ControlClient(asyncio.Protocol):
         on_output: Callable[[str, bytes], None],
         on_pause: Callable[[str], None],
         on_closed: Callable[[str], None],
+        on_late_answer: Callable[[], None],
     ) -> ControlClient:
         """Start `argv` (a tmux client with -C) and wait for its first answer."""
-        client = cls(on_output, on_pause, on_closed)
+        client = cls(on_output, on_pause, on_closed, on_late_answer)
         ours, theirs = socket.socketpair()
         try:
             client._process = subprocess.Popen(
@@ -94,6 +97,12 @@ class ControlClient(asyncio.Protocol):
             raise UnavailableError(
                 f"{argv[0]} is not installed, or not on the keeper's PATH",
                 "install tmux 3.2a or later (apt-get install tmux), then run the command again",
+            ) from error
+        except OSError as error:
+            ours.close()
+            raise UnavailableError(
+                f"tmux cannot be run as {argv[0]}: {error.strerror}",
+                "set CORRAL_TMUX to a tmux that can, or unset it, then `corral daemon stop` and try again",
             ) from error
         finally:
             theirs.close()
@@ -200,8 +209,10 @@ class ControlClient(asyncio.Protocol):
 
     def _replied(self, reply: Reply) -> None:
         if reply.ours:
-            if self._waiting and self._waiting[0].take(reply):
-                self._waiting.popleft()
+            if self._waiting and self._waiting[0].take(reply) and self._waiting.popleft().future.cancelled():
+                # Whoever asked has given up. The last such answer says that the server has caught up.
+                if not self._waiting:
+                    self._on_late_answer()
         elif not self._greeted.done():
             if reply.ok:
                 self._greeted.set_result(None)

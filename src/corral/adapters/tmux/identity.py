@@ -36,8 +36,8 @@ def hidden_servers(markers: list[bytes]) -> list[Process]:
 
     An agent may run a tmux of its own: that one has the marker of a run, and is the agent's business.
     """
-    servers = [process for process in proc.every_process() if process.name.startswith("tmux: server")]
-    return [server for server in proc.marked(servers, markers) if not proc.is_of_a_run(server)]
+    servers = proc.marked(proc.named(b"tmux: server"), markers)
+    return [server for server in servers if not proc.is_of_a_run(server)]
 
 
 def clean_environment(markers: list[bytes]) -> dict[str, str]:

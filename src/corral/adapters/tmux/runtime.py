@@ -16,9 +16,10 @@ from importlib.resources import files
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.ending import wait_gone
 from corral.adapters.tmux import identity
-from corral.adapters.tmux.control import PAUSE_AFTER, ControlClient, TmuxRefusedError
+from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlClient, TmuxRefusedError
 from corral.adapters.tmux.keyboard import type_into
 from corral.adapters.tmux.panes import FORMAT, Pane, parse_pane
+from corral.adapters.tmux.probe import must_answer
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, UnavailableError
 from corral.ports.keeper import ExitStatus
@@ -274,13 +275,15 @@ class TmuxRuntime:
 
     async def _open(self, *, new: bool) -> ControlClient:
         conf = str(files("corral.adapters.tmux") / "server.conf")
-        base = [self._tmux, "-u", "-S", self._socket_path, "-f", conf, "-C"]
+        base = [self._tmux, "-u", "-S", self._socket_path, "-f", conf]
+        environment = identity.clean_environment(self._markers)
         if new:
-            argv = [*base, "new-session", "-s", HUB, "-x", str(COLUMNS), "-y", str(ROWS), "exec cat"]
+            argv = [*base, "-C", "new-session", "-s", HUB, "-x", str(COLUMNS), "-y", str(ROWS), "exec cat"]
         else:
-            argv = [*base, "-N", "attach-session", "-t", f"={HUB}"]
+            await must_answer([*base, "-N", "has-session", "-t", f"={HUB}"], environment, ANSWER_SECONDS)
+            argv = [*base, "-C", "-N", "attach-session", "-t", f"={HUB}"]
         client = await ControlClient.open(
-            argv, identity.clean_environment(self._markers), self._output, self._paused, self._closed
+            argv, environment, self._output, self._paused, self._closed, self._answers_again
         )
         await client.ask(
             ["refresh-client", "-f", f"pause-after={PAUSE_AFTER}"],
@@ -315,7 +318,10 @@ class TmuxRuntime:
         await client.try_many([[["refresh-client", "-A", f"{pane_id}:continue"]]])
 
     def _closed(self, why: str) -> None:
-        self._listener.server_gone(why)
+        self._listener.server_changed(why)
+
+    def _answers_again(self) -> None:
+        self._listener.server_changed("it answers again")
 
     # The table of panes
 

@@ -1,0 +1,158 @@
+"""A disk that takes nothing more below CORRAL_HOME: agents go on, what is told is right, and the story has no gap."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.support.disks import Disk
+from tests.faults.support.population import assert_one_of_each, everything, population, tmux_servers
+from tests.faults.support.teams import DEMO, IDLE, await_event, await_states, down, events, last_seq, pids, states, toml
+from tests.support import processes
+from tests.support.instance import Instance
+from tests.support.repos import git
+from tests.support.waiting import wait_for
+
+
+def _kill(pid: int) -> None:
+    one = processes.process(pid)
+    assert one
+    processes.kill(one)
+
+
+def _wait_for_states(instance: Instance, wanted: dict[str, str]) -> None:
+    # An event that cannot be written cannot be waited for.
+    wait_for(lambda: states(instance) == wanted, 10, f"ps tells {wanted}")
+
+
+def test_up_on_a_full_disk_says_so_and_starts_nothing(home_disk: Disk, instance: Instance) -> None:
+    instance.spec(toml({"a": {"command": IDLE, "count": 2}}))
+    with home_disk.full():
+        done = instance.run("up", check=False)
+        assert done.returncode in (1, 6)
+        assert "No space left" in done.stderr or "disk is full" in done.stderr, done.stderr
+        assert "Traceback" not in done.stderr
+        assert everything(instance) == []
+    instance.run("up")
+    assert_one_of_each(instance, {"a-1", "a-2"})
+
+
+def test_up_on_a_disk_that_filled_up_since_the_daemon_came_starts_nothing(
+    home_disk: Disk, instance: Instance, repo: Callable[..., Path]
+) -> None:
+    instance.spec(toml({"a": {"command": IDLE, "count": 2}}, repo=repo()))
+    instance.run("daemon", "start")
+    with home_disk.full():
+        code, error = instance.error("up")
+        assert code == 1
+        assert "full" in error["message"] or "No space left" in error["message"]
+        assert error["remedy"]
+        assert population(instance) == {}
+        assert tmux_servers(instance) == []
+        assert states(instance) == {}
+    instance.run("up")
+    assert_one_of_each(instance, {"a-1", "a-2"})
+
+
+@pytest.mark.slow
+def test_a_running_team_goes_on_over_a_full_disk_and_its_story_has_no_gap(home_disk: Disk, instance: Instance) -> None:
+    agents: dict[str, dict[str, object]] = {
+        "steady": {"command": IDLE},
+        "mortal": {"command": IDLE, "restart": "always"},
+        "finite": {"command": IDLE},
+    }
+    instance.spec(toml(agents))
+    instance.run("up")
+    before, seq = pids(instance), last_seq(instance)
+    with home_disk.full():
+        _kill(before["mortal"])
+        _kill(before["finite"])
+        _wait_for_states(instance, {"steady": "running", "mortal": "backoff", "finite": "failed"})
+        for command in (("stop", "steady"), ("up",), ("down",)):
+            code, error = instance.error(*command)
+            assert code == 1, (command, error)
+            assert "full" in error["message"], (command, error)
+        assert population(instance) == {"steady": [before["steady"]]}
+    instance.run("up")
+    await_states(instance, dict.fromkeys(agents, "running"))
+    assert_one_of_each(instance, set(agents))
+    assert pids(instance)["steady"] == before["steady"]
+    exits = [event for event in events(instance, "--after", str(seq)) if event["event"] == "agent.exited"]
+    assert sorted(event["agent"] for event in exits) == ["finite", "mortal"]
+    # Not whoever gave the command with which it was written at last.
+    assert {event["who"]["user"] for event in exits} == {"corral"}
+    down(instance)
+
+
+@pytest.mark.slow
+def test_what_was_seen_meanwhile_is_written_once_there_is_room_though_nothing_else_happens(
+    home_disk: Disk, instance: Instance
+) -> None:
+    instance.spec(toml({"a": {"command": IDLE}, "b": {"command": IDLE}}))
+    instance.run("up")
+    seq = last_seq(instance)
+    with home_disk.full():
+        _kill(pids(instance)["a"])
+        _wait_for_states(instance, {"a": "failed", "b": "running"})
+    await_event(instance, "agent.exited", "a", after=seq, seconds=40)
+
+
+def test_a_message_that_arrived_is_not_called_failed_for_want_of_a_disk(
+    home_disk: Disk, instance: Instance, own_directory: Path
+) -> None:
+    instance.spec(toml({"a": {"command": DEMO, "prompt": "say: ready"}}))
+    instance.run("up")
+    seq = await_event(instance, "prompt.submitted", "a")["seq"]
+    with home_disk.full():
+        sent = instance.json("send", "a", "write arrived.txt: yes")
+        assert sent["state"] == "submitted"
+        wait_for((own_directory / "arrived.txt").exists, 10, "the message arrives")
+    instance.run("send", "a", "say: more")
+    first, second = [event for event in events(instance, "--after", str(seq)) if event["event"] == "message.submitted"]
+    assert first["data"]["message"] == sent["message"]
+    assert first["who"] == second["who"]
+
+
+@pytest.mark.slow
+def test_logs_tell_that_they_miss_something_and_go_on(home_disk: Disk, instance: Instance) -> None:
+    script = "n=0; while :; do n=$((n+1)); echo line $n $(head -c 4000 /dev/zero | tr '\\0' x); sleep 0.02; done"
+    instance.spec(toml({"a": {"command": ["sh", "-c", script]}}))
+    instance.run("up")
+    with instance.follow("logs", "-f", "a") as logs:
+        logs.line()
+        with home_disk.full():
+            time.sleep(1)  # long enough for a few attempts to write
+        degraded = await_event(instance, "agent.degraded", "a")
+        assert "not recorded" in degraded["data"]["reason"]
+        number = int(logs.line().split()[1])
+        while int(logs.line().split()[1]) < number + 100:
+            pass
+    assert_one_of_each_state(instance)
+    down(instance)
+
+
+def assert_one_of_each_state(instance: Instance) -> None:
+    assert states(instance) == {"a": "running"}
+
+
+def test_worktrees_that_do_not_fit_fail_their_agents_and_leave_nothing_half_made(
+    home_disk: Disk, instance: Instance, repo: Callable[..., Path]
+) -> None:
+    path = repo()
+    (path / "large.bin").write_bytes(os.urandom(3 << 20))
+    git(path, "add", "-A")
+    git(path, "commit", "--quiet", "--message=Large")
+    instance.spec(toml({"a": {"command": IDLE, "count": 3}}, repo=path))
+    done = instance.run("up", "--json", check=False)
+    assert done.returncode == 1, done.stderr
+    worktrees = Path(instance.home, "worktrees", "shop")
+    assert states(instance) == {"a-1": "running", "a-2": "failed", "a-3": "failed"}
+    assert population(instance).keys() == {"a-1"}
+    assert git(worktrees / "a-1", "status", "--porcelain") == ""
+    assert os.listdir(worktrees) == ["a-1"]
+    assert git(path, "branch", "--format=%(refname:short)").split() == ["corral/shop/a-1", "main"]
+    assert "large.bin" in done.stdout
+    down(instance)
+    assert git(path, "branch", "--format=%(refname:short)") == "main"
