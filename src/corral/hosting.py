@@ -74,9 +74,13 @@ def listen(path: str) -> socket.socket:
 
 def say_ready(ready_fd: int | None) -> None:
     """Tell whoever started this process that it takes requests."""
-    if ready_fd is not None:
+    if ready_fd is None:
+        return
+    try:
         os.write(ready_fd, b"1")
-        os.close(ready_fd)
+    except BrokenPipeError:
+        log.warning("whoever started this process did not wait for it; it goes on")
+    os.close(ready_fd)
 
 
 def on_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:

@@ -7,7 +7,7 @@ Two different pairs of directories are two instances that know nothing of each o
 import os
 import stat
 
-from corral.domain.errors import CorralError, UnavailableError, WrongUseError
+from corral.domain.errors import CorralError, RefusedError, WrongUseError
 
 #: sockaddr_un.sun_path holds 108 bytes, the last of them NUL.
 SOCKET_PATH_LIMIT = 107
@@ -129,7 +129,7 @@ def _private_directory(path: str) -> None:
     if not stat.S_ISDIR(info.st_mode):
         raise CorralError(f"{path} is not a directory", "move it away, or set CORRAL_HOME or CORRAL_RUNTIME_DIR")
     if info.st_uid != os.getuid():
-        raise UnavailableError(
+        raise RefusedError(
             f"{path} belongs to uid {info.st_uid}, not to you",
             "set CORRAL_HOME and CORRAL_RUNTIME_DIR to directories of your own",
         )

@@ -113,7 +113,7 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
         runtime=lambda team, listener: TmuxRuntime(
             team=team,
             socket_path=places.tmux_socket(team),
-            scratch_dir=places.launch_dir,
+            scratch_dir=os.path.join(places.launch_dir, team),
             markers=team_markers(instance, team),
             listener=listener,
             tmux=os.environ.get("CORRAL_TMUX") or "tmux",

@@ -1,6 +1,8 @@
 """A disk that takes nothing more below CORRAL_HOME: agents go on, what is told is right, and the story has no gap."""
 
+import itertools
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -126,15 +128,16 @@ def test_logs_tell_that_they_miss_something_and_go_on(home_disk: Disk, instance:
             time.sleep(1)  # long enough for a few attempts to write
         degraded = await_event(instance, "agent.degraded", "a")
         assert "not recorded" in degraded["data"]["reason"]
-        number = int(logs.line().split()[1])
-        while int(logs.line().split()[1]) < number + 100:
-            pass
-    assert_one_of_each_state(instance)
+        seen = [number for number in iter(lambda: _number(logs.line()), 300) if number]
+        assert seen == sorted(set(seen))
+        assert any(after > before + 1 for before, after in itertools.pairwise(seen))  # that is what was missed
+    assert states(instance) == {"a": "running"}
     down(instance)
 
 
-def assert_one_of_each_state(instance: Instance) -> None:
-    assert states(instance) == {"a": "running"}
+def _number(line: str) -> int | None:
+    match = re.fullmatch(r"line (\d+) x{4000}", line)
+    return int(match[1]) if match else None
 
 
 def test_worktrees_that_do_not_fit_fail_their_agents_and_leave_nothing_half_made(

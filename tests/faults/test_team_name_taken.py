@@ -1,8 +1,8 @@
 """A team name that is already up from another file is refused, and the other team does not notice."""
 
-import pytest
-
 from pathlib import Path
+
+import pytest
 
 from tests.faults.support.population import assert_one_of_each, population
 from tests.faults.support.teams import IDLE, down, last_seq, pids, toml

@@ -63,11 +63,7 @@ class Person:
 
     def environment(self, base: dict[str, str]) -> dict[str, str]:
         """`base` without what leads to the real person's git, tmux and Corral."""
-        kept = {
-            name: value
-            for name, value in base.items()
-            if not name.startswith(("CORRAL_", "GIT_", "TMUX", "XDG_")) or name == "CORRAL_VENV"
-        }
+        kept = {name: value for name, value in base.items() if not name.startswith(("CORRAL_", "GIT_", "TMUX", "XDG_"))}
         return {
             "TERM": "xterm-256color",
             **kept,

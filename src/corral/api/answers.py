@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from corral.background import Background
 from corral.domain.errors import CorralError
 from corral.domain.records import Agent, Event
+from corral.domain.states import RUNNING
 from corral.service.progress import Progress, Tell
 from corral.supervise.registry import Registry
 
@@ -101,13 +102,18 @@ def event(entry: Event) -> dict[str, object]:
     }
 
 
-def agent_object(agent: Agent, activity: str) -> dict[str, object]:
+def activity(registry: Registry, agent: Agent) -> str:
+    """What the agent does now; of one that does not run nothing is said."""
+    return registry.activity.get(agent.key, "unknown") if agent.state == RUNNING else "unknown"
+
+
+def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
     """An agent as `corral ps --json` prints it: a contract."""
     return {
         "team": agent.team,
         "agent": agent.name,
         "state": agent.state,
-        "activity": activity,
+        "activity": activity(registry, agent),
         "pid": agent.pid,
         "user": agent.user,
         "host": agent.host,
@@ -130,7 +136,7 @@ def agent_table(registry: Registry, agents: Iterable[Agent]) -> Response:
                 agent.team,
                 agent.name,
                 agent.state,
-                registry.activity.get(agent.key, "unknown"),
+                activity(registry, agent),
                 "" if agent.pid is None else str(agent.pid),
                 str(agent.since),
                 str(agent.restarts),

@@ -15,7 +15,6 @@ from starlette.routing import Route
 from corral import __version__
 from corral.api import answers, requests
 from corral.background import Background
-from corral.domain import messages
 from corral.domain.errors import CorralError, NotFoundError, WrongUseError
 from corral.domain.records import Agent
 from corral.places import Places
@@ -29,8 +28,6 @@ from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
 
 Handler = Callable[[Request], Awaitable[Response]]
-#: A body larger than this is refused unread; the largest honest one is a message or a corral.toml of 1 MiB.
-MAX_BODY = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +124,7 @@ class _Api:
             chosen = [agent for name in teams for agent in self._registry.of_team(name).values()]
         if request.headers.get("accept") == "text/tab-separated-values":
             return answers.agent_table(self._registry, chosen)
-        activity = self._registry.activity
-        return answers.json([answers.agent_object(agent, activity.get(agent.key, "unknown")) for agent in chosen])
+        return answers.json([answers.agent_object(self._registry, agent) for agent in chosen])
 
     async def up(self, request: Request) -> Response:
         order = await requests.body(request, requests.UpBody)
@@ -167,7 +163,7 @@ class _Api:
 
         async def do(tell: Tell) -> object:
             outcomes = await self._services.agents.remove(
-                who, team, names, discard=order.discard, force=order.force, tell=tell
+                who, team, names, grace=order.grace, discard=order.discard, force=order.force, tell=tell
             )
             return {"team": team, "agents": outcomes}
 
@@ -175,10 +171,7 @@ class _Api:
 
     async def send(self, request: Request) -> Response:
         agent = self._one_agent(request)
-        length = request.headers.get("content-length", "")
-        if length.isdigit() and int(length) > MAX_BODY:
-            raise WrongUseError(f"the message has {length} bytes; {messages.MAX_BYTES} is the most", "send less")
-        raw = await request.body()
+        raw = await requests.raw_body(request)
         enter = requests.flag(request, "enter", default=True)
         return answers.json(await self._services.agents.send(requests.caller(request), agent, raw, enter=enter))
 

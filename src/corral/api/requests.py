@@ -11,6 +11,8 @@ from corral.domain.errors import WrongUseError
 from corral.domain.records import Who
 
 _T = TypeVar("_T", bound=msgspec.Struct)
+#: The largest honest body is a message of 1 MiB, or a corral.toml of that size with an environment.
+MAX_BODY = 8 * 1024 * 1024
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,10 +57,27 @@ class RemoveBody(AgentsBody, frozen=True):
     force: bool = False
 
 
+async def raw_body(request: Request) -> bytes:
+    """The request's body; one that is too large is not read to its end."""
+    said = request.headers.get("content-length", "0")
+    pieces: list[bytes] = []
+    size = int(said) if said.isdigit() else 0
+    if size <= MAX_BODY:
+        size = 0
+        async for piece in request.stream():
+            pieces.append(piece)
+            size += len(piece)
+            if size > MAX_BODY:
+                break
+    if size > MAX_BODY:
+        raise WrongUseError(f"the body of the request has more than {MAX_BODY} bytes", "send less")
+    return b"".join(pieces)
+
+
 async def body(request: Request, kind: type[_T]) -> _T:
     """The request's body as `kind`, or what is wrong with it."""
     try:
-        return msgspec.json.decode(await request.body(), type=kind)
+        return msgspec.json.decode(await raw_body(request), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise WrongUseError(f"the body of the request does not fit: {error}", "see docs/reference/api.md") from error
 

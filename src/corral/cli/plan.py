@@ -31,7 +31,8 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
     agents = entries(result, "agents")
     if result.get("dry_run"):
         return _plan(team, agents, colour)
-    return [_headline(team, agents), *_remarks(team, agents, colour)]
+    notes = [f"  {paint('!', YELLOW, colour)} {plain(note)}" for note in strings(result.get("notes"))]
+    return [_headline(team, agents), *_remarks(team, agents, colour), *notes]
 
 
 def _plan(team: str, agents: list[Record], colour: bool) -> list[str]:

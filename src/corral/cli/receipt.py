@@ -21,19 +21,21 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
     width = max((shown_width(_what(check)) for check in checks), default=0)
     text = [_headline(result)]
     for check in checks:
-        left = strings(check.get("residue"))
+        left = [_residue(item) for item in entries(check, "residue")]
         found = check.get("found")
         bad = bool(left) or found != 0
         mark = paint("✗", RED, colour) if bad else paint("✓", GREEN, colour)
         count = "could not be counted" if found is None else "none left" if found == 0 else f"{found} left"
         text.append(f"  {mark} {padded(_what(check), width)}  {count}")
-        text.extend(f"      {plain(item)}" for item in left)
-    kept = entries(result, "kept")
-    if kept:
-        text.append("kept, because work in it would be lost (--discard removes it):")
-        for item in kept:
-            why = f"  {item['why']}" if item.get("why") else ""
-            text.append(f"  {paint('•', YELLOW, colour)} {plain(short_path(str(item.get('path'))))}{why}")
+        text.extend(f"      {item}" for item in left)
+    for key, title in (
+        ("kept", "kept, because work in it would be lost (--discard removes it):"),
+        ("discarded", "removed with the work in it:"),
+    ):
+        workspaces = entries(result, key)
+        if workspaces:
+            text.append(title)
+            text.extend(f"  {paint('•', YELLOW, colour)} {_workspace(item)}" for item in workspaces)
     return text
 
 
@@ -51,6 +53,19 @@ def short_path(path: str) -> str:
     """`path` with the home directory as `~`."""
     home = os.environ.get("HOME", "").rstrip("/")
     return "~" + path[len(home) :] if home and (path == home or path.startswith(home + "/")) else path
+
+
+def _residue(item: Record) -> str:
+    """One thing that is left: `pid 4711  sleep 1000  (still runs)`."""
+    pid = f"pid {item['pid']}" if item.get("pid") else ""
+    name = str(item.get("command") or item.get("name") or item.get("kind") or "")
+    why = f"({item['why']})" if item.get("why") else ""
+    return plain("  ".join(part for part in (pid, short_path(name), why) if part))
+
+
+def _workspace(item: Record) -> str:
+    why = f"  {item['why']}" if item.get("why") else ""
+    return plain(short_path(str(item.get("path"))) + why)
 
 
 def _headline(result: Record) -> str:

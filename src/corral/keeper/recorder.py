@@ -10,10 +10,14 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from corral.domain.last_output import missing_end
+from corral.domain.terminal_text import TextCleaner
 from corral.ports.keeper import LogPage
 from corral.ports.recording import Log
 
 _FLUSH_SECONDS = 0.1
+#: As much of the output is kept in memory as it takes to see where in it a screen begins.
+_TAIL_BYTES = 8192
 #: An agent that wrote nothing for this long is idle.
 _IDLE_SECONDS = 3.0
 
@@ -29,6 +33,7 @@ class Recorder:
         self._idle_timer: asyncio.TimerHandle | None = None
         self._grown = asyncio.Event()
         self._failing = False
+        self._tail = b""
         self.last_output: float | None = None
         self.activity = "unknown"
 
@@ -36,6 +41,7 @@ class Recorder:
         """Take a piece of output."""
         self.last_output = time.time()
         self._book.add(self.last_output, data)
+        self._tail = (self._tail + data)[-_TAIL_BYTES:]
         loop = asyncio.get_running_loop()
         if self._flush_timer is None:
             self._flush_timer = loop.call_later(_FLUSH_SECONDS, self.flush)
@@ -46,6 +52,7 @@ class Recorder:
     def started(self) -> None:
         """A new run begins: until it writes or stays quiet for a while, nothing is known of it."""
         self.activity = "unknown"
+        self._tail = b""
         if self._idle_timer is None:
             self._idle_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._maybe_idle)
 
@@ -82,6 +89,16 @@ class Recorder:
                 return page
             after = page.next
             await grown.wait()
+
+    def complete(self, screen: list[str]) -> None:
+        """The run ended and this is what its screen shows: record what tmux did not hand on before it ended."""
+        cleaner = TextCleaner()
+        recorded = (cleaner.feed(self._tail.decode("utf-8", "replace")) + cleaner.finish()).split("\n")
+        if len(self._tail) == _TAIL_BYTES:
+            del recorded[0]  # it begins in the middle of a line
+        missing = missing_end(recorded, screen)
+        if missing:
+            self._book.add(time.time(), missing.replace("\n", "\r\n").encode() + b"\r\n")
 
     def ended(self) -> None:
         """The run ended: write the rest and stop the timers."""

@@ -121,7 +121,7 @@ class KeeperService:
         return await self._team(team).screen(run)
 
     async def attach_command(self, team: str, run: str, *, read_only: bool) -> list[str]:
-        return self._team(team).attach_command(run, read_only=read_only)
+        return await self._team(team).attach_command(run, read_only=read_only)
 
     async def read_log(
         self, *, team: str, agent: str, after: int | None, lines: int | None, since: float | None, wait: bool
@@ -177,6 +177,7 @@ class KeeperServer:
         methods = dict(inspect.getmembers(service, inspect.iscoroutinefunction))
         self._verbs = {name: _Verb(methods[name]) for name in VERBS}
         self._background = Background()
+        service.listen(lambda _: self._end_if_not_needed())
         self._connections: set[asyncio.StreamWriter] = set()
 
     async def serve(self, listening: socket.socket, on_ready: Callable[[], None]) -> None:
@@ -215,8 +216,11 @@ class KeeperServer:
             for task in calls:
                 if task.get_name() == "read_log":
                     task.cancel()
-            if not self._connections and not self._service.busy:
-                self._service.done.set()
+            self._end_if_not_needed()
+
+    def _end_if_not_needed(self) -> None:
+        if not self._connections and not self._service.busy:
+            self._service.done.set()
 
     async def _answer(self, writer: asyncio.StreamWriter, call: wire.Call) -> None:
         try:

@@ -33,6 +33,8 @@ from corral.ports.runtime import Session, SessionOrder
 
 #: Lines of the screen that are kept as an agent's last words, and their size.
 _LAST_WORDS_LINES, _LAST_WORDS_CHARACTERS = 20, 2000
+#: Lines above the screen in which the end of the record is looked for.
+_LAST_SCREEN_LINES = 2000
 _DEFAULT_PASTE_PAUSE = 0.15
 
 
@@ -70,8 +72,9 @@ class TeamKeeper:
         """The lines of a run's terminal."""
         return await self._runtime.screen(run)
 
-    def attach_command(self, run: str, *, read_only: bool) -> list[str]:
+    async def attach_command(self, run: str, *, read_only: bool) -> list[str]:
         """The argv that joins a run's terminal."""
+        await self._agent_of(run)
         return self._runtime.attach_command(run, read_only=read_only)
 
     async def read_log(
@@ -139,10 +142,7 @@ class TeamKeeper:
 
     async def send(self, run: str, text: str, *, enter: bool) -> None:
         """Paste a text into a run's terminal."""
-        agent = self._agents.get(run)
-        if agent is None:
-            raise NotFoundError("the agent has no terminal", "corral restart starts it again")
-        profile = self._profile(agent, run)
+        profile = self._profile(await self._agent_of(run), run)
         pause = profile.paste_pause if profile else _DEFAULT_PASTE_PAUSE
         await self._runtime.send(run, neutralised(text), enter=enter, pause=pause)
 
@@ -220,7 +220,6 @@ class TeamKeeper:
     def exited(self, session: Session) -> None:
         """The program of a run ended."""
         self._cancel_watch(session.run)
-        self._recorder(session.agent).ended()
         self._background.spawn(self._report_exit(session))
 
     def server_changed(self, why: str) -> None:
@@ -228,6 +227,9 @@ class TeamKeeper:
         self._background.spawn(self._report_server(why))
 
     async def _report_exit(self, session: Session) -> None:
+        recorder = self._recorder(session.agent)
+        recorder.complete(await self._last_screen(session))
+        recorder.ended()
         run = await self._describe(session)
         if session.exit == ExitStatus() and (await self._runtime.view()).presence == "absent":
             run = msgspec.structs.replace(run, problem="the team's tmux server is gone")
@@ -255,6 +257,15 @@ class TeamKeeper:
             )
         return recorder
 
+    async def _agent_of(self, run: str) -> str:
+        """The agent whose run it is; a keeper that has just come looks first."""
+        if run not in self._agents:
+            await self.inventory()
+        agent = self._agents.get(run)
+        if agent is None:
+            raise NotFoundError("the agent has no terminal", "corral restart starts it again")
+        return agent
+
     def _profile(self, agent: str, run: str) -> catalogue.Profile | None:
         command = self._launches.command_of(agent, run)
         return catalogue.for_command(*command) if command else None
@@ -281,10 +292,13 @@ class TeamKeeper:
             last_words=await self._last_words(session) if session.dead else "",
         )
 
-    async def _last_words(self, session: Session) -> str:
+    async def _last_screen(self, session: Session) -> list[str]:
         try:
-            lines = await self._runtime.screen(session.run, history=_LAST_WORDS_LINES)
-        except CorralError as error:
-            return f"(its screen cannot be read: {error.message})"
+            return await self._runtime.screen(session.run, history=_LAST_SCREEN_LINES)
+        except CorralError:
+            return []  # gone with its server: what was recorded is all there is
+
+    async def _last_words(self, session: Session) -> str:
+        lines = await self._last_screen(session)
         text = "\n".join(line.rstrip() for line in lines[-_LAST_WORDS_LINES:]).strip()
         return text[-_LAST_WORDS_CHARACTERS:]

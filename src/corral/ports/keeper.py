@@ -84,7 +84,7 @@ class Inventory(Record, frozen=True):
     why: str = ""
 
 
-class Residue(Record, frozen=True):
+class Residue(Record, frozen=True, omit_defaults=False):
     """One thing that is left, with what a person needs to deal with it."""
 
     kind: str
@@ -106,7 +106,7 @@ class Ended(Record, frozen=True):
     residue: list[Residue] = []
 
 
-class Check(Record, frozen=True):
+class Check(Record, frozen=True, omit_defaults=False):
     """One line of the census: what was looked for, how many were found, and each of them."""
 
     what: str

@@ -97,7 +97,7 @@ class Agents:
         return self._done(team, names, tell, "started")
 
     async def remove(
-        self, who: Who, team: str, names: Sequence[str], *, discard: bool, force: bool, tell: Tell
+        self, who: Who, team: str, names: Sequence[str], *, grace: float | None, discard: bool, force: bool, tell: Tell
     ) -> list[AgentRemoved]:
         """Forget agents that are at rest. A worktree with work in it stays, unless `discard` says otherwise."""
         async with self._supervisor.lock(team):
@@ -106,7 +106,7 @@ class Agents:
             if live and not force:
                 raise RefusedError(f"{', '.join(live)} still runs", "stop it first, or use --force")
             if live:
-                await self._supervisor.stop(team, live, DEFAULT_GRACE, who)
+                await self._supervisor.stop(team, live, DEFAULT_GRACE if grace is None else grace, who)
             keeper = await self._supervisor.link.open()
             outcomes = []
             for done, name in enumerate(names, 1):
@@ -122,6 +122,7 @@ class Agents:
         keeper = await self._supervisor.link.open()
         message = secrets.token_hex(8)
         data = {"message": message, "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+        await self._journal(who, agent, "message.sending", "ok", data)
         try:
             await keeper.send(agent.team, agent.run, text, enter=enter)
         except CorralError as error:
@@ -227,7 +228,7 @@ class Agents:
         return AgentRemoved(agent=agent.name, removed=True, kept=kept, detail=detail)
 
     async def _journal(self, who: Who, agent: Agent, event: str, outcome: str, data: dict[str, object]) -> None:
-        """Tell what was done. It was, also if the store cannot take it now: to call it failed would have it repeated."""
+        """Tell what was done. It counts also if the store cannot take it now: called failed, it would be repeated."""
         entry = NewEvent(event=event, team=agent.team, agent=agent.name, outcome=outcome, data=data)
         await self._registry.observe((), [entry], who)
 

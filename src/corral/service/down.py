@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -96,12 +97,14 @@ class Down:
     async def _remove_workspaces(
         self, keeper: Keeper, team: Team, agents: Iterable[Agent], *, discard: bool
     ) -> list[WorkspaceRemoval]:
+        # All that there are: also those of agents that left the file, or were removed, and whose work is done.
+        worktrees = {removal.path for removal in await keeper.inspect_workspaces(team.name)}
+        worktrees |= {agent.workspace for agent in agents if agent.workspace_kind == "worktree"}
         removed = [
             await keeper.remove_workspace(
-                team=team.name, agent=agent.name, path=agent.workspace, repo=team.repo, discard=discard
+                team=team.name, agent=os.path.basename(path), path=path, repo=team.repo, discard=discard
             )
-            for agent in agents
-            if agent.workspace_kind == "worktree"
+            for path in sorted(worktrees)
         ]
         # The disk has the last word, not the answers above.
         left = await keeper.inspect_workspaces(team.name)

@@ -66,7 +66,7 @@ class Up:
             steps = plan.make_plan(
                 list(prints.items()),
                 self._registry.of_team(team.name),
-                only=only,
+                only=_expanded(team, only),
                 restart_changed=restart_changed,
             )
             start = [step.agent for step in steps if step.action in (plan.START, plan.RESTART)]
@@ -103,3 +103,12 @@ class Up:
             )
         changed = any(step.action in (plan.START, plan.RESTART) for step in steps)
         return UpResult(team=team, dry_run=dry_run, changed=changed, agents=outcomes, notes=notes)
+
+
+def _expanded(team: TeamSpec, wanted: Sequence[str]) -> list[str]:
+    """The agents that were named; the name of a table means all that it declares."""
+    names = []
+    for name in wanted:
+        declared = [agent.name for agent in team.agents if agent.declared_as == name]
+        names.extend(declared or [name])
+    return names

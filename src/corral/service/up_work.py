@@ -46,6 +46,7 @@ class UpWork:
         self._tell = tell
         self._total = total
         self._done = 0
+        self._notes: list[str] = []
 
     async def do(self, steps: Sequence[Step]) -> list[str]:
         """Do the plan; returns what a person should know besides."""
@@ -53,7 +54,7 @@ class UpWork:
         wanted = {step.agent for step in steps if step.action in (plan.START, plan.RESTART)}
         declared = {agent.name: (position, agent) for position, agent in enumerate(self._team.agents)}
         chosen = [declared[name][1] for name in declared if name in wanted]
-        notes = await self._check_repository(keeper, chosen)
+        await self._check_repository(keeper, chosen)
         restarting = [step.agent for step in steps if step.action == plan.RESTART]
         if restarting:
             for name in restarting:
@@ -63,13 +64,13 @@ class UpWork:
         ready = await self._workspaces(keeper, chosen)
         if ready:
             await self._start(ready)
-        return notes
+        return self._notes
 
-    async def _check_repository(self, keeper: Keeper, agents: Sequence[AgentSpec]) -> list[str]:
+    async def _check_repository(self, keeper: Keeper, agents: Sequence[AgentSpec]) -> None:
         """Refuse a repository that cannot carry the workspaces, before anything is made."""
         repo = self._team.repo
         if repo is None:
-            return []
+            return
         facts = await keeper.repository(repo)
         if facts.kind in ("missing", "none"):
             what = "does not exist" if facts.kind == "missing" else "is not a git repository"
@@ -87,8 +88,7 @@ class UpWork:
                 f"{repo} is a bare repository: there is nothing to share in it", 'set workspace = "worktree"'
             )
         if facts.dirty and worktrees:
-            return [f"{repo} has uncommitted changes; worktrees start from its last commit and do not have them"]
-        return []
+            self._notes.append(f"{repo} has uncommitted changes; worktrees start from its last commit without them")
 
     async def _declare(self, agents: Sequence[tuple[int, AgentSpec]]) -> None:
         """Write down the team and the agents before anything is made for them."""
@@ -153,6 +153,8 @@ class UpWork:
                 continue
             if workspace.created or workspace.note:
                 self._step(agent.name, "workspace", workspace.note or workspace.path)
+                if workspace.note:
+                    self._notes.append(f"{agent.name}: {workspace.note}")
                 events.append(
                     NewEvent(
                         event="workspace.ready",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from corral.domain.errors import UnavailableError
 from corral.ports.keeper import Hello, Keeper, Report
 
 #: Opens a connection, starting a keeper if there is none: (on_report, on_lost) → keeper.
@@ -19,6 +20,7 @@ class KeeperLink:
         self._on_report = on_report
         self._on_lost = on_lost
         self._opening = asyncio.Lock()
+        self._losses = 0
         self._keeper: Keeper | None = None
         self._hello: Hello | None = None
 
@@ -31,8 +33,11 @@ class KeeperLink:
         """The keeper; raises UnavailableError if none can be had."""
         async with self._opening:
             if self._keeper is None:
+                losses = self._losses
                 keeper = await self._connect(self._on_report, self._lost)
                 self._hello = await keeper.hello()
+                if losses != self._losses:
+                    raise UnavailableError("the keeper went away as soon as it had come", "its log may tell why")
                 self._keeper = keeper
             return self._keeper
 
@@ -48,5 +53,6 @@ class KeeperLink:
         return self._keeper
 
     def _lost(self) -> None:
+        self._losses += 1
         self._keeper = None
         self._on_lost()

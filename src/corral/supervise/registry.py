@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
 from corral.ports.store import Change, Store
@@ -22,6 +23,8 @@ log = logging.getLogger("corral.daemon")
 
 #: Observed events that wait for the store; the oldest go first when a full disk stays full.
 _MOST_UNSAVED_EVENTS = 10_000
+#: How soon to try again to write what the store did not take.
+_SAVE_AGAIN_SECONDS = 2.0
 
 
 class Registry:
@@ -32,6 +35,8 @@ class Registry:
         self._now = now
         self._at_rest_mark = at_rest_mark
         self._writing = asyncio.Lock()
+        self._background = Background()
+        self._retry: asyncio.TimerHandle | None = None
         #: What was observed and is not in the store yet: agents by key, and events with who caused them and when.
         self._unsaved_agents: set[tuple[str, str]] = set()
         self._unsaved_events: deque[tuple[Who, float, NewEvent]] = deque(maxlen=_MOST_UNSAVED_EVENTS)
@@ -111,6 +116,15 @@ class Registry:
             log.error("kept in memory until the store can be written: %s", error.message)
             self._unsaved_agents.update(agent.key for agent in changed)
             self._unsaved_events.extend((who, time, event) for event in events)
+            self._save_soon()
+
+    def _save_soon(self) -> None:
+        if self._retry is None:
+            self._retry = asyncio.get_running_loop().call_later(_SAVE_AGAIN_SECONDS, self._save_in_background)
+
+    def _save_in_background(self) -> None:
+        self._retry = None
+        self._background.spawn(self.save(), name="save what was observed")
 
     async def save(self) -> None:
         """Write what waits for a store that could not be written before; it goes on waiting if that cannot be done."""

@@ -79,6 +79,7 @@ class Supervisor:
         for timer in self._timers.values():
             timer.cancel()
         self._background.cancel()
+        await self._registry.save()
         keeper = self.link.connected
         if keeper is not None and not self._registry.teams:
             try:
@@ -138,18 +139,17 @@ class Supervisor:
         await self._note_started(team, runs)
 
     async def stop(self, team: str, names: Sequence[str], grace: float, who: Who) -> Ended:
-        """End these agents with everything they started."""
+        """End these agents with everything they started, also what a failed one left behind."""
         for name in names:
             self._cancel_restart((team, name))
         now = self._now()
-        agents = [self._registry.agents[team, name] for name in names]
-        resting = [agent for agent in agents if agent.state not in states.LIVE]
-        live = [lifecycle.stopping(agent, now) for agent in agents if agent.state in states.LIVE]
-        idle = [
-            lifecycle.stopped(agent, agent.exit_code, agent.exit_signal, now)
-            for agent in resting
-            if agent.state not in states.AT_REST
-        ]
+        live, idle = [], []
+        for name in names:
+            agent = self._registry.agents[team, name]
+            if agent.state in states.LIVE or (agent.state == states.FAILED and agent.run):
+                live.append(lifecycle.stopping(agent, now))
+            elif agent.state != states.STOPPED:
+                idle.append(lifecycle.stopped(agent, agent.exit_code, agent.exit_signal, now))
         await self._registry.commit(
             who,
             agents=[*live, *idle],
@@ -353,7 +353,6 @@ class Supervisor:
         """Look at everything once in a while, for what no event told. One question a team, no fork."""
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
-            await self._registry.save()
             self._look_everywhere()
 
     def _keeper_lost(self) -> None:

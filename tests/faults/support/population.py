@@ -7,6 +7,7 @@ from tests.faults.support.teams import ps
 from tests.support import processes, sockets
 from tests.support.instance import Instance
 from tests.support.processes import Process
+from tests.support.waiting import wait_for
 
 
 def environment(pid: int) -> dict[str, str]:
@@ -103,6 +104,6 @@ def kill_daemon(instance: Instance) -> None:
 
 
 def kill_keeper(instance: Instance) -> None:
-    """Kill the keeper with SIGKILL, and wait until it is gone."""
-    (keeper,) = keepers(instance)
+    """Kill the keeper with SIGKILL, and wait until it is gone. If one is just being started, kill that one."""
+    (keeper,) = wait_for(lambda: keepers(instance), 10, "there is a keeper")
     processes.kill(keeper)

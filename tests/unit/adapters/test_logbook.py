@@ -92,7 +92,7 @@ def test_a_line_torn_by_a_power_cut_costs_that_line_only(path: str) -> None:
     with open(path, "ab") as file:
         file.write(b'[1.0,"to')
     page = written(path, b"after").read(after=None, lines=None, since=None)
-    assert [entry.text for entry in page.entries] == ["before"]
+    assert [entry.text for entry in page.entries] == ["before", "after"]
     assert text_of(written(path, b"later"), after=page.next) == "later"
 
 

@@ -23,7 +23,14 @@ def taken_down(**changes: object) -> bytes:
     return stream(progress, {"result": receipt(**changes)})
 
 
-LEFT = {"what": "processes", "found": 2, "residue": ["pid 12 (node)", "pid 13 (\x1b[1mcat)"]}
+LEFT = {
+    "what": "processes",
+    "found": 2,
+    "residue": [
+        {"kind": "process", "name": "node", "pid": 12, "command": "node server.js", "why": "still runs"},
+        {"kind": "process", "name": "cat", "pid": 13, "command": "\x1b[1mcat", "why": ""},
+    ],
+}
 NOT_COUNTED: dict[str, object] = {"what": "sockets", "found": None, "residue": []}
 
 
@@ -47,8 +54,8 @@ class TestTheReceipt:
         assert outcome.out.splitlines() == [
             "shop is not all down (1.2 s)",
             "  ✗ processes  2 left",
-            "      pid 12 (node)",
-            "      pid 13 (�[1mcat)",
+            "      pid 12  node server.js  (still runs)",
+            "      pid 13  �[1mcat",
             "  ✗ sockets    could not be counted",
         ]
         assert "corral: shop: something was left behind: 2 processes, unknown sockets\n" in outcome.err

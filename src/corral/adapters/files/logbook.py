@@ -112,6 +112,9 @@ class LogBook:
         segment = _Segment(self._path)
         if segment.exists:
             self._base, self._size = segment.base, segment.end - segment.base
+            if segment.torn:
+                # A full disk or a kill cut the last line; what comes now must not become part of it.
+                self._size += _write_all(self._descriptor, b"\n")
         else:
             previous = _Segment(self._path + ".1")
             self._base, self._size = (previous.end if previous.exists else 0), 0
@@ -130,12 +133,16 @@ class _Segment:
     def __init__(self, path: str) -> None:
         self._path = path
         self.exists = False
+        #: The last line is not complete.
+        self.torn = False
         self.base = 0
         self.end = 0
         try:
             with open(path, "rb") as file:
                 head = file.readline()
                 size = os.fstat(file.fileno()).st_size
+                file.seek(max(size - 1, 0))
+                self.torn = file.read(1) != b"\n"
         except FileNotFoundError:
             return
         if not head.endswith(b"\n"):

@@ -132,6 +132,8 @@ class GitWorkspaces:
         except GitError as error:
             if "already" in error.message and branch in error.message:
                 raise RefusedError(error.message, f"another instance works on {branch}: rename the team") from error
+            if not known and await _branch_exists(repo, branch):
+                await git(repo, "branch", "-D", branch)  # made a moment ago, so there is nothing on it
             raise
         note = f"goes on with branch {branch} from last time" if known else ""
         return Workspace(path=path, kind="worktree", branch=branch, created=True, note=note)

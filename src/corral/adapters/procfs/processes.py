@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from corral.domain.environment import RUN_VARIABLE
 
 _SKIP_STATES = frozenset("ZX")
+#: kthreadd: the parent of everything that lives in the kernel.
+_KERNEL_THREADS = 2
+_EXEC_SECONDS = 0.003
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +104,21 @@ def named(prefix: bytes) -> list[Process]:
 def marked(processes: Iterable[Process], markers: Iterable[bytes]) -> list[Process]:
     """Those whose environment holds every marker (each a whole `NAME=value`)."""
     wanted = list(markers)
-    found = []
+    found, blank = [], []
     for process in processes:
         variables = environment(process.pid)
-        if variables and all(_holds(variables, marker) for marker in wanted):
+        if not variables:
+            blank.append(process)
+        elif all(_holds(variables, marker) for marker in wanted):
             found.append(process)
+    blank = [process for process in blank if _KERNEL_THREADS not in (process.pid, process.parent)]
+    if blank:
+        # In the middle of an exec a process has no environment for a moment; most others never have one.
+        time.sleep(_EXEC_SECONDS)
+        for process in blank:
+            variables = environment(process.pid)
+            if variables and all(_holds(variables, marker) for marker in wanted):
+                found.append(process)
     return found
 
 

@@ -209,10 +209,10 @@ class ControlClient(asyncio.Protocol):
 
     def _replied(self, reply: Reply) -> None:
         if reply.ours:
-            if self._waiting and self._waiting[0].take(reply) and self._waiting.popleft().future.cancelled():
-                # Whoever asked has given up. The last such answer says that the server has caught up.
-                if not self._waiting:
-                    self._on_late_answer()
+            if self._waiting and self._waiting[0].take(reply):
+                nobody_waits = self._waiting.popleft().future.cancelled()
+                if nobody_waits and not self._waiting:
+                    self._on_late_answer()  # it was silent for too long, and has caught up
         elif not self._greeted.done():
             if reply.ok:
                 self._greeted.set_result(None)

@@ -26,6 +26,8 @@ class Pane:
     pane_id: str
     window_id: str
     session_id: str
+    #: tmux read the end of its terminal. How the process ended it may learn a moment later, or not by itself.
+    closed: bool
     session: Session
 
 
@@ -42,11 +44,11 @@ def parse_pane(line: str) -> Pane | None:
         pane_id=fields[0],
         window_id=fields[1],
         session_id=fields[2],
+        closed=fields[4] == "1",
         session=Session(
             agent=match[1],
             run=match[2],
             pid=int(fields[3]),
-            # tmux calls a pane dead once its terminal is closed; how the process ended it learns a moment later.
             dead=fields[4] == "1" and status is not None,
             exit=status,
         ),

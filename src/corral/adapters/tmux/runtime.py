@@ -21,7 +21,7 @@ from corral.adapters.tmux.keyboard import type_into
 from corral.adapters.tmux.panes import FORMAT, Pane, parse_pane
 from corral.adapters.tmux.probe import must_answer
 from corral.background import Background
-from corral.domain.errors import CorralError, NotFoundError, UnavailableError
+from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.ports.keeper import ExitStatus
 from corral.ports.runtime import RuntimeListener, Session, SessionOrder, View
 
@@ -77,8 +77,8 @@ class TmuxRuntime:
             await self._refresh(client)
         except UnavailableError as error:
             return View(presence="unknown", why=error.message)
-        except TmuxRefusedError as error:
-            return View(presence="unknown", why=f"tmux refused: {error.message}")
+        except (TmuxRefusedError, RefusedError) as error:
+            return View(presence="unknown", why=error.message)
         return View(
             presence="present",
             server_pid=self._server.pid if self._server else None,
@@ -249,7 +249,7 @@ class TmuxRuntime:
         async with self._opening:
             if self._client is not None and not self._client.closed:
                 return self._client
-            presence, _ = identity.server_behind(self._socket_path)
+            presence, server = identity.server_behind(self._socket_path)
             if presence == "unknown":
                 raise UnavailableError(
                     f"the tmux server at {self._socket_path} does not take connections",
@@ -259,6 +259,11 @@ class TmuxRuntime:
                 if not create:
                     return None
                 self._refuse_beside_hidden_server()
+            elif server is None or not proc.marked([server], self._markers):
+                raise RefusedError(
+                    f"the tmux server at {self._socket_path} is not of this instance",
+                    "was CORRAL_HOME lost? take that server down by hand, or choose another CORRAL_RUNTIME_DIR",
+                )
             self._client = await self._open(new=presence == "absent")
             _, self._server = identity.server_behind(self._socket_path)
         await self._refresh(self._client)
@@ -361,7 +366,8 @@ class TmuxRuntime:
         """Have tmux look for ended children.
 
         tmux 3.3a misses about every second SIGCHLD that comes together with the end of the terminal, and then never
-        reaps the process nor learns its status. Told once more, it looks.
+        reaps the process nor learns its status. Told once more, it looks. Not before it has read the end of the
+        terminal: it would drop what it has not read yet.
         """
         if self._server is not None:
             proc.send_signal(self._server, signal.SIGCHLD)
@@ -386,11 +392,12 @@ class TmuxRuntime:
                     break
                 if now.session.exit is not None and loop.time() - ended_at > _LAST_OUTPUT_SECONDS:
                     break
+                if now.closed or loop.time() - ended_at > _LAST_OUTPUT_SECONDS:
+                    self._make_tmux_reap()
             if loop.time() - ended_at > _STATUS_SECONDS:
                 break
             await asyncio.sleep(delay)
             delay = min(delay * 2, 0.1)
-            self._make_tmux_reap()
         if self._panes.get(run) is not pane:
             return
         pane.session.dead = True

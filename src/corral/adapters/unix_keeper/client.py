@@ -46,6 +46,8 @@ class KeeperClient:
         self._pending: dict[int, asyncio.Future[msgspec.Raw]] = {}
         self._numbers = 0
         self.closed = False
+        #: Set once the keeper has said who it is; before that nobody relies on it, and its loss is nobody's.
+        self.introduced = False
         self._reading = asyncio.get_running_loop().create_task(self._read(reader))
 
     @classmethod
@@ -171,7 +173,8 @@ class KeeperClient:
             self.closed = True
             self._writer.close()
             self._fail_pending()
-            self._on_lost()
+            if self.introduced:
+                self._on_lost()
 
     def _settle(self, number: int, outcome: msgspec.Raw | CorralError) -> None:
         future = self._pending.get(number)

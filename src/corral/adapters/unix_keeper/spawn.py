@@ -15,6 +15,7 @@ from corral.places import Places
 from corral.ports.keeper import PROTOCOL, Report
 
 _READY_SECONDS = 20.0
+_ATTEMPTS = 3
 
 
 class LocalKeeper:
@@ -26,19 +27,32 @@ class LocalKeeper:
 
     async def connect(self, on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> KeeperClient:
         """A connection to a keeper that speaks our protocol."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            client = await self._connected(on_report, on_lost)
+            try:
+                hello = await client.hello()
+            except UnavailableError:
+                # A keeper that is just ending, or was killed a moment ago, still lets one connect.
+                if attempt == _ATTEMPTS or not client.closed:
+                    client.close()
+                    raise
+                continue
+            if hello.protocol != PROTOCOL or hello.instance != self._instance:
+                client.close()
+                raise UnavailableError(
+                    f"the keeper (pid {hello.pid}) is of another version or instance",
+                    "take the teams down with the version that started them",
+                )
+            client.introduced = True
+            return client
+        raise AssertionError("unreachable")
+
+    async def _connected(self, on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> KeeperClient:
         try:
-            client = await KeeperClient.connect(self._places.keeper_socket, on_report, on_lost)
+            return await KeeperClient.connect(self._places.keeper_socket, on_report, on_lost)
         except (FileNotFoundError, ConnectionRefusedError):
             await self._start()
-            client = await KeeperClient.connect(self._places.keeper_socket, on_report, on_lost)
-        hello = await client.hello()
-        if hello.protocol != PROTOCOL or hello.instance != self._instance:
-            client.close()
-            raise UnavailableError(
-                f"the keeper (pid {hello.pid}) is of another version or instance",
-                "take the teams down with the version that started them",
-            )
-        return client
+        return await KeeperClient.connect(self._places.keeper_socket, on_report, on_lost)
 
     async def _start(self) -> None:
         ready, theirs = os.pipe()
