@@ -24,7 +24,7 @@ def as_json(machine: dict[str, str], sizes: Sequence[Size]) -> dict[str, object]
                 "seconds": {**size.starting.seconds, **size.listing.seconds},
                 "ratios": [asdict(ratio) for ratio in size.ratios],
                 "idle": {**asdict(size.idle), "forks_met": _forks_met(size), "cpu_met": _cpu_met(size)},
-                "memory": size.memory,
+                "memory": {name: asdict(memory) for name, memory in size.memory.items()},
             }
             for size in sizes
         ],
@@ -82,9 +82,10 @@ def _growth_rows(sizes: Sequence[Size]) -> list[list[str]]:
         *([_name(ratio), *(_median_of(size, ratio) for size in sizes)] for ratio in first.ratios),
         row("processes forked while idle", lambda size: str(size.idle.forks)),
         row("processor time while idle, daemon + keeper", lambda size: _percent(_cpu(size))),
-        *([f"memory of the {name}", *(_mib(size.memory[name]) for size in sizes)] for name in first.memory),
-        row("memory, daemon + keeper", lambda size: _mib(_memory(size))),
-        row(f"… more for each agent beyond {first.agents}", lambda size: _memory_of_each_more(first, size)),
+        *([f"memory of the {name} (PSS)", *(_mib(size.memory[name].pss) for size in sizes)] for name in first.memory),
+        row("memory of daemon + keeper (PSS)", lambda size: _mib(sum(size.memory[name].pss for name in OURS))),
+        row("… that is theirs alone", lambda size: _mib(_own_memory(size))),
+        row(f"… of it for each agent beyond {first.agents}", lambda size: _memory_of_each_more(first, size)),
     ]
 
 
@@ -95,11 +96,11 @@ def _median_of(size: Size, wanted: Ratio) -> str:
 def _memory_of_each_more(first: Size, size: Size) -> str:
     if size.agents == first.agents:
         return ""
-    return f"{(_memory(size) - _memory(first)) / (size.agents - first.agents) / 1024:.1f} KiB"
+    return f"{(_own_memory(size) - _own_memory(first)) / (size.agents - first.agents) / 1024:.1f} KiB"
 
 
-def _memory(size: Size) -> int:
-    return sum(size.memory[name] for name in OURS)
+def _own_memory(size: Size) -> int:
+    return sum(size.memory[name].own for name in OURS)
 
 
 def _cpu(size: Size) -> float:

@@ -11,6 +11,7 @@ from bench.commands import timed
 from bench.idle import Idle
 from bench.installation import interpreter_of
 from bench.instance import CORRAL_UP, Instance, running
+from bench.memory import Memory
 from bench.peers import Peers
 from bench.rounds import Ratio, Times, take_turns
 
@@ -47,8 +48,7 @@ class Size:
     listing: Times
     ratios: list[Ratio]
     idle: Idle
-    #: PSS in bytes by process.
-    memory: dict[str, int]
+    memory: dict[str, Memory]
 
 
 def measure(setting: Setting, agents: int, *, all_peers: bool) -> Size:
@@ -65,7 +65,7 @@ def measure(setting: Setting, agents: int, *, all_peers: bool) -> Size:
         instance.up()
         # Memory first, while the daemon has done this and nothing else.
         processes = instance.processes()
-        size = memory.pss(processes)
+        size = memory.measure(processes)
         listing = _listing(setting, instance, note)
         note(f"idle for {setting.idle_seconds:g} s")
         resting = idle.measure(processes, setting.idle_seconds, lambda: instance.run("restart", "a-1"))

@@ -14,7 +14,7 @@ from tests.support.instance import Instance
 _ENDINGS = {
     "missing": (["/nowhere/agent"], 127, "/nowhere/agent"),
     "unknown": (["no-such-agent-anywhere"], 127, "no-such-agent-anywhere"),
-    "plain-file": (["/etc/hostname"], 126, "/etc/hostname"),
+    "plain-file": (["/etc/passwd"], 126, "/etc/passwd"),
     "directory": (["/usr"], 126, "/usr"),
     "failing": (["sh", "-c", "echo I cannot work like this; exit 3"], 3, "I cannot work like this"),
     "killed": (["sh", "-c", "echo so long; kill -KILL $$"], 137, "so long"),

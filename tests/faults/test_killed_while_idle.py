@@ -198,8 +198,8 @@ def test_a_kill_during_send_delivers_once_or_not_at_all_and_is_never_called_done
             outcomes.append(sending.result().returncode)
             if victim == "daemon":
                 instance.run("daemon", "start")
+            await_states(instance, {"a": "running"})
     assert set(outcomes) <= {0, 6}, outcomes
-    await_states(instance, {"a": "running"})
     instance.run("send", "a", "-", input="\nappend got.txt: the end")
     got = own_directory / "got.txt"
     wait_for(lambda: got.exists() and "the end" in got.read_text(), 10, "the last message arrives")

@@ -111,7 +111,8 @@ class TeamKeeper:
                 self._cancel_watch(launch.run)
                 runs.append(Run(agent=launch.agent, run=launch.run, alive="absent", problem=outcome))
             else:
-                runs.append(await self._describe(outcome))
+                over = self._launches.exit_code(launch.agent, launch.run) is not None
+                runs.append(msgspec.structs.replace(await self._describe(outcome), over=over))
         return runs
 
     def watch_ready(self, run: str) -> None:
@@ -155,7 +156,7 @@ class TeamKeeper:
         wanted = set(runs)
         view = await self._runtime.view()
         self._runtime.unwatch(runs)
-        roots = [session.pid for session in view.sessions if session.run in wanted and not session.dead]
+        roots = [session.terminal_pid for session in view.sessions if session.run in wanted and not session.dead]
         ended = await self._tools.containment.end_runs(self._team, runs, roots, grace)
         exits = await self._runtime.exits(runs)
         await self._runtime.remove(runs)

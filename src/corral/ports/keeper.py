@@ -68,6 +68,8 @@ class Run(Record, frozen=True):
     #: Wall-clock seconds of the last output; None before the first.
     last_output: float | None = None
     activity: str = "unknown"
+    #: The program has ended already; how is reported in a moment.
+    over: bool = False
     #: Why it could not be started, or what is wrong with it; empty when all is well.
     problem: str = ""
     #: The last lines of its screen once it ended.

@@ -46,6 +46,9 @@ class Launches(Protocol):
     def command_of(self, agent: str, run: str) -> tuple[tuple[str, ...], bool] | None:
         """The command of a run that was prepared earlier, and whether it is for a shell; None if it is gone."""
 
+    def exit_code(self, agent: str, run: str) -> int | None:
+        """How a run ended, as a shell tells it; None while it has not, or was killed with its shell."""
+
     def forget_run(self, agent: str, run: str) -> None:
         """Drop what was prepared for a run that ended."""
 

@@ -29,6 +29,9 @@ class Session:
 
     agent: str
     run: str
+    #: The process that the terminal belongs to. It ends after the program, with the program's exit code.
+    terminal_pid: int
+    #: The program itself; the terminal's process until the program is known.
     pid: int
     #: True once the program ended; its terminal may still be there to be read.
     dead: bool = False

@@ -30,6 +30,9 @@ class Journal:
     ) -> AsyncIterator[Event]:
         """Events in order, without a gap and without a repeat; with `follow`, for as long as somebody listens."""
         cursor = after
+        if last == 0:
+            newest = await self._store.events(last=1)
+            cursor, last = (newest[0].seq if newest else 0), None
         while True:
             # Taken before the look: an event that comes between the look and the wait ends the wait at once.
             growth = asyncio.ensure_future(self._registry.journal_growth())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -17,8 +18,10 @@ from corral.service.context import Context
 from corral.service.progress import Progress, Tell
 from corral.supervise.supervisor import DEFAULT_GRACE
 
-#: A program that cannot start is mostly gone after this long; `up` waits for it to be able to say so.
-_SETTLE_SECONDS = 0.15
+#: A program that cannot start is mostly gone, and that known, after this long; a large team takes longer anyway.
+_SETTLE_SECONDS = 0.2
+#: How long to wait for the exit codes of programs that are known to have ended.
+_ENDING_SECONDS = 3.0
 
 
 class UpWork:
@@ -218,13 +221,21 @@ class UpWork:
             self._step(agent.name, "starting")
         loop = asyncio.get_running_loop()
         began = loop.time()
-        await self._supervisor.start(team, [agent.name for agent in agents], self._who, environments)
+        over = await self._supervisor.start(team, [agent.name for agent in agents], self._who, environments)
         await asyncio.sleep(max(0.0, began + _SETTLE_SECONDS - loop.time()))
+        await self._be_told(over)
         for agent in agents:
             record = self._registry.agents[team, agent.name]
             self._done += 1
             failed = record.state in (states.FAILED, states.BACKOFF)
             self._step(agent.name, "failed" if failed else "started", record.reason)
+
+    async def _be_told(self, names: Sequence[str]) -> None:
+        """Wait until it is known how these ended; not for long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_ENDING_SECONDS):
+                while any(self._registry.agents[self._team.name, name].state == states.RUNNING for name in names):
+                    await self._registry.journal_growth()
 
     def _step(self, agent: str, step: str, detail: str = "") -> None:
         self._tell(Progress(agent=agent, step=step, detail=detail, done=self._done, of=self._total))

@@ -95,10 +95,11 @@ class Supervisor:
 
     async def start(
         self, team: str, names: Sequence[str], who: Who, environments: Mapping[str, dict[str, str]] | None = None
-    ) -> None:
+    ) -> list[str]:
         """Start a new run of each agent. Without environments, each gets the one of its last run.
 
-        Raises only if nothing can be known; what could not be started is `failed` in the registry afterwards.
+        Returns those that have ended already, of which more will be known in a moment. Raises only if nothing can be
+        known; what could not be started is `failed` in the registry afterwards.
         """
         keeper = await self.link.open()
         hello = self.link.hello
@@ -137,6 +138,7 @@ class Supervisor:
             await self._start_failed(begun, error)
             raise
         await self._note_started(team, runs)
+        return [run.agent for run in runs if run.over]
 
     async def stop(self, team: str, names: Sequence[str], grace: float, who: Who) -> Ended:
         """End these agents with everything they started, also what a failed one left behind."""

@@ -44,7 +44,10 @@ def assert_one_of_each(instance: Instance, names: set[str], team: str = "shop") 
     """Exactly one process an agent, and `corral ps` knows it."""
     agents = ps(instance)
     assert {name: agent["state"] for name, agent in agents.items()} == dict.fromkeys(names, "running")
-    assert population(instance, team) == {name: [agent["pid"]] for name, agent in agents.items()}
+    expected = {name: [agent["pid"]] for name, agent in agents.items()}
+    # A process has its agent's name from the moment on at which it becomes the agent's program.
+    wait_for(lambda: population(instance, team).keys() == expected.keys(), 10, f"there are processes of {names}")
+    assert population(instance, team) == expected
 
 
 def daemons(instance: Instance) -> list[Process]:

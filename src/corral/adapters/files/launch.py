@@ -1,8 +1,11 @@
 """Launch files: how a program gets its argv and its environment without either being seen.
 
 A run is started as `/bin/sh FILE`. The file is 0600 in a 0700 directory, reads the agent's environment from another
-such file, and becomes the program by `exec`. So nothing is in an argv or in tmux's environment, no length limit or
-quoting of tmux applies, and a restart finds the environment again.
+such file, and runs the program. So nothing is in an argv or in tmux's environment, no length limit or quoting of tmux
+applies, and a restart finds the environment again.
+
+The shell stays until the program has ended, and a moment longer: when the first process of a pane ends, tmux drops
+whatever it has not read of the terminal by then. See docs/adr/0005-launch-files.md.
 """
 
 from __future__ import annotations
@@ -14,6 +17,11 @@ from collections.abc import Mapping, Sequence
 
 from corral.domain.environment import RUN_VARIABLE
 from corral.domain.errors import CorralError
+
+#: What tmux gets to read the rest of a terminal. It needs a few milliseconds of it, unless the machine is starved.
+_READ_SECONDS = 0.1
+#: Beside the launch file: the exit code, written before tmux can know it and there even if tmux is not.
+_EXIT = ".exit"
 
 
 class LaunchFiles:
@@ -51,7 +59,14 @@ class LaunchFiles:
             f". {_quoted(environment_file)}\n"
             f"export {RUN_VARIABLE}={run}\n"
             f"cd {_quoted(working_directory)} || exit 126\n"
-            f"exec {' '.join(program)}\n",
+            # With a handler and not ignored: the program starts with the default actions, and this shell outlives it.
+            "trap : HUP INT QUIT TERM\n"
+            # exec in a subshell: always the program of that name, never a builtin of the shell.
+            f"(exec {' '.join(program)})\n"
+            "status=$?\n"
+            f"echo $status >{_quoted(path + _EXIT)}\n"
+            f"command -p sleep {_READ_SECONDS}\n"
+            "exit $status\n",
         )
         return path
 
@@ -64,9 +79,18 @@ class LaunchFiles:
             return None
         return tuple(words), shell
 
+    def exit_code(self, agent: str, run: str) -> int | None:
+        """How a run ended, as a shell tells it; None while it has not, or was killed with its shell."""
+        try:
+            with open(os.path.join(self._directory, f"{agent}.{run}{_EXIT}"), encoding="ascii") as file:
+                return int(file.read())
+        except (FileNotFoundError, ValueError):
+            return None
+
     def forget_run(self, agent: str, run: str) -> None:
-        """Remove the launch file of a run that ended."""
-        _remove(os.path.join(self._directory, f"{agent}.{run}"))
+        """Remove what was kept for a run that ended."""
+        for suffix in ("", _EXIT):
+            _remove(os.path.join(self._directory, f"{agent}.{run}{suffix}"))
 
     def forget_agent(self, agent: str) -> None:
         """Remove everything of an agent."""

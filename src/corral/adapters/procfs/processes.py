@@ -130,6 +130,17 @@ def marker_value(variables: bytes, name: bytes) -> str | None:
     return None
 
 
+def children(pid: int) -> list[int]:
+    """The children of a process, oldest first; none if it is gone."""
+    try:
+        return [int(child) for child in _contents(f"/proc/{pid}/task/{pid}/children").split()]
+    except FileNotFoundError:
+        # Gone, or a kernel that does not offer the list.
+        return [process.pid for process in every_process() if process.parent == pid]
+    except ProcessLookupError:
+        return []
+
+
 def is_of_a_run(process: Process) -> bool:
     """True if an agent started it, directly or not."""
     return marker_value(environment(process.pid), RUN_VARIABLE.encode()) is not None

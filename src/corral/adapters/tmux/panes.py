@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from dataclasses import dataclass
 
 from corral.ports.keeper import ExitStatus
@@ -48,6 +49,7 @@ def parse_pane(line: str) -> Pane | None:
         session=Session(
             agent=match[1],
             run=match[2],
+            terminal_pid=int(fields[3]),
             pid=int(fields[3]),
             dead=fields[4] == "1" and status is not None,
             exit=status,
@@ -58,15 +60,17 @@ def parse_pane(line: str) -> Pane | None:
 def _exit_status(status: str, number: str) -> ExitStatus | None:
     if number:
         return ExitStatus(signal=_signal_number(number))
-    return ExitStatus(code=int(status)) if status else None
+    if not status:
+        return None
+    # The launch file's shell says what became of the program as shells do: 128 and the signal's number.
+    code = int(status)
+    return ExitStatus(signal=code - 128) if 128 < code <= 128 + signal.SIGRTMAX else ExitStatus(code=code)
 
 
 def _signal_number(text: str) -> int | None:
     """tmux gives the number (3.3) or, from some builds, the name without SIG."""
     if text.isdigit():
         return int(text)
-    import signal
-
     try:
         return int(signal.Signals[f"SIG{text.upper()}"])
     except KeyError:

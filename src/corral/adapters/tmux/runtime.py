@@ -20,6 +20,7 @@ from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlCli
 from corral.adapters.tmux.keyboard import type_into
 from corral.adapters.tmux.panes import FORMAT, Pane, parse_pane
 from corral.adapters.tmux.probe import must_answer
+from corral.adapters.tmux.programs import find_programs
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.ports.keeper import ExitStatus
@@ -113,6 +114,7 @@ class TmuxRuntime:
                 known.session.dead = True
         for run in [run for run in self._panes if run not in seen]:
             self._forget(run)
+        await find_programs([pane.session for pane in self._panes.values()])
 
     # Starting
 
@@ -152,6 +154,7 @@ class TmuxRuntime:
                 self._adopt(pane)
             results.append(self._panes[order.run].session)
         self._early.clear()
+        await find_programs([result for result in results if isinstance(result, Session)])
         return results
 
     # Words in, screen out
@@ -339,7 +342,7 @@ class TmuxRuntime:
         if pane.session.dead:
             return
         try:
-            descriptor = os.pidfd_open(pane.session.pid)
+            descriptor = os.pidfd_open(pane.session.terminal_pid)
         except ProcessLookupError:
             self._background.spawn(self._settle(run))
             return

@@ -1,0 +1,32 @@
+"""Which process is the program of a session: the one child of the shell that runs its launch file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from corral.adapters.procfs import processes as proc
+from corral.ports.runtime import Session
+
+#: How long a shell may take to get to the program. Past that its own process is shown until somebody looks again.
+_SECONDS = 0.3
+
+
+async def find_programs(sessions: Sequence[Session]) -> None:
+    """Set the `pid` of every living session whose program is not known yet."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _SECONDS
+    unknown = [session for session in sessions if not session.dead and session.pid == session.terminal_pid]
+    while unknown:
+        for session in unknown:
+            children = proc.children(session.terminal_pid)
+            if children:
+                session.pid = children[0]
+        unknown = [
+            session
+            for session in unknown
+            if session.pid == session.terminal_pid and proc.read(session.terminal_pid) is not None
+        ]
+        if not unknown or loop.time() > deadline:
+            return
+        await asyncio.sleep(0.002)

@@ -1,0 +1,92 @@
+"""What was observed counts at once, and is written as it was once the store takes it."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from corral.adapters.sqlite.store import SqliteStore, StoreError
+from corral.domain import states
+from corral.domain.records import SUPERVISOR, Agent, Event, NewEvent, Team, Who
+from corral.ports.store import Change
+from corral.supervise.registry import Registry
+
+_PERSON = Who(user="ann", uid=1000)
+_TEAM = Team(name="shop", file="/x/corral.toml", directory="/x", repo=None, created_at=0.0)
+_AGENT = Agent(
+    team="shop",
+    name="a",
+    position=0,
+    command=("sleep",),
+    shell=False,
+    workspace_kind="shared",
+    workspace="/x",
+    restart="never",
+    prompt="",
+    state=states.RUNNING,
+)
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 1.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_what_could_not_be_written_is_written_later_with_its_own_time_and_author(tmp_path: Path) -> None:
+    async def run() -> list[Event]:
+        clock = Clock()
+        store = await SqliteStore.open(str(tmp_path / "corral.db"))
+        registry = Registry(store, clock, str(tmp_path / "at-rest"))
+        await registry.commit(_PERSON, teams=[_TEAM], agents=[_AGENT])
+        commit = store.commit
+
+        async def refuse(_: Change) -> list[Event]:
+            raise StoreError("the disk is full")
+
+        store.commit = refuse  # type: ignore[method-assign]
+        clock.now = 2.0
+        failed = replace(_AGENT, state=states.FAILED)
+        await registry.observe([failed], [NewEvent(event="agent.exited", team="shop", agent="a")])
+        clock.now = 3.0
+        await registry.observe((), [NewEvent(event="message.submitted", team="shop", agent="a")], _PERSON)
+        assert registry.agents["shop", "a"] is failed
+        assert [agent.state for agent in (await store.load()).agents] == [states.RUNNING]
+        store.commit = commit  # type: ignore[method-assign]
+        clock.now = 4.0
+        await registry.commit(_PERSON, events=[NewEvent(event="later", team="shop")])
+        assert [agent.state for agent in (await store.load()).agents] == [states.FAILED]
+        events = await store.events()
+        await store.close()
+        return events
+
+    told = [(event.event, event.time, event.who) for event in asyncio.run(run())]
+    assert told == [
+        ("agent.exited", 2.0, SUPERVISOR),
+        ("message.submitted", 3.0, _PERSON),
+        ("later", 4.0, _PERSON),
+    ]
+
+
+def test_what_waits_is_written_without_anything_else_happening(tmp_path: Path) -> None:
+    async def run() -> list[str]:
+        store = await SqliteStore.open(str(tmp_path / "corral.db"))
+        registry = Registry(store, Clock(), str(tmp_path / "at-rest"))
+        commit = store.commit
+
+        async def refuse_once(_: Change) -> list[Event]:
+            store.commit = commit  # type: ignore[method-assign]
+            raise StoreError("the disk is full")
+
+        store.commit = refuse_once  # type: ignore[method-assign]
+        await registry.observe((), [NewEvent(event="seen")])
+        assert await store.events() == []
+        growth = asyncio.ensure_future(registry.journal_growth())
+        await asyncio.wait_for(growth, 10)
+        events = [event.event for event in await store.events()]
+        await store.close()
+        return events
+
+    assert asyncio.run(run()) == ["seen"]
