@@ -1,5 +1,6 @@
 """The daemon and the keeper are killed in the middle of their work, at many moments: what is begun is never doubled."""
 
+import os
 import random
 import subprocess
 import time
@@ -16,12 +17,13 @@ from tests.faults.support.population import (
 )
 from tests.faults.support.teams import await_states, down, states, toml
 from tests.faults.test_tmux_dies import alone
-from tests.support import processes
+from tests.support import processes, repos
 from tests.support.instance import Instance
 
 _COUNT = 30
 _NAMES = {f"a-{number}" for number in range(1, _COUNT + 1)}
-_ROUNDS = 8
+#: Moments a test; FAULT_ROUNDS=50 makes a soak of it.
+_ROUNDS = int(os.environ.get("FAULT_ROUNDS", "4"))
 _VICTIMS = ["daemon", "keeper", "both"]
 
 
@@ -102,10 +104,8 @@ def test_killed_in_the_middle_of_down_the_next_down_is_clean(
 
 @pytest.mark.slow
 def test_killed_in_the_middle_of_worktrees_the_next_up_has_them_whole(
-    instance: Instance, own_directory: Path, repo: "object"
+    instance: Instance, own_directory: Path
 ) -> None:
-    from tests.support import repos
-
     path = repos.make(own_directory / "project")
     for number in range(200):
         (path / f"file-{number}.txt").write_text(f"{number}\n" * 200)

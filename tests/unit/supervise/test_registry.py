@@ -26,6 +26,23 @@ _AGENT = Agent(
 )
 
 
+class Disk(SqliteStore):
+    """A store on a disk that can be full."""
+
+    full = False
+
+    async def commit(self, change: Change) -> list[Event]:
+        if self.full:
+            raise StoreError("the disk is full")
+        return await super().commit(change)
+
+
+async def _disk(directory: Path) -> Disk:
+    disk = await Disk.open(str(directory / "corral.db"))
+    assert isinstance(disk, Disk)
+    return disk
+
+
 class Clock:
     """A clock that is set by hand."""
 
@@ -38,15 +55,10 @@ class Clock:
 def test_what_could_not_be_written_is_written_later_with_its_own_time_and_author(tmp_path: Path) -> None:
     async def run() -> list[Event]:
         clock = Clock()
-        store = await SqliteStore.open(str(tmp_path / "corral.db"))
+        store = await _disk(tmp_path)
         registry = Registry(store, clock, str(tmp_path / "at-rest"))
         await registry.commit(_PERSON, teams=[_TEAM], agents=[_AGENT])
-        commit = store.commit
-
-        async def refuse(_: Change) -> list[Event]:
-            raise StoreError("the disk is full")
-
-        store.commit = refuse  # type: ignore[method-assign]
+        store.full = True
         clock.now = 2.0
         failed = replace(_AGENT, state=states.FAILED)
         await registry.observe([failed], [NewEvent(event="agent.exited", team="shop", agent="a")])
@@ -54,7 +66,7 @@ def test_what_could_not_be_written_is_written_later_with_its_own_time_and_author
         await registry.observe((), [NewEvent(event="message.submitted", team="shop", agent="a")], _PERSON)
         assert registry.agents["shop", "a"] is failed
         assert [agent.state for agent in (await store.load()).agents] == [states.RUNNING]
-        store.commit = commit  # type: ignore[method-assign]
+        store.full = False
         clock.now = 4.0
         await registry.commit(_PERSON, events=[NewEvent(event="later", team="shop")])
         assert [agent.state for agent in (await store.load()).agents] == [states.FAILED]
@@ -72,16 +84,11 @@ def test_what_could_not_be_written_is_written_later_with_its_own_time_and_author
 
 def test_what_waits_is_written_without_anything_else_happening(tmp_path: Path) -> None:
     async def run() -> list[str]:
-        store = await SqliteStore.open(str(tmp_path / "corral.db"))
+        store = await _disk(tmp_path)
         registry = Registry(store, Clock(), str(tmp_path / "at-rest"))
-        commit = store.commit
-
-        async def refuse_once(_: Change) -> list[Event]:
-            store.commit = commit  # type: ignore[method-assign]
-            raise StoreError("the disk is full")
-
-        store.commit = refuse_once  # type: ignore[method-assign]
+        store.full = True
         await registry.observe((), [NewEvent(event="seen")])
+        store.full = False
         assert await store.events() == []
         growth = asyncio.ensure_future(registry.journal_growth())
         await asyncio.wait_for(growth, 10)
