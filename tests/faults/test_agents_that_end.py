@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.faults.support.population import population
 from tests.faults.support.teams import IDLE, await_event, down, ps, toml
 from tests.support.instance import Instance
+from tests.support.waiting import wait_for
 
 #: What ends at once: command, exit code, and what its last words have to say.
 _ENDINGS = {
@@ -108,3 +110,28 @@ def test_what_an_ended_agent_left_running_is_gone_before_the_next_one_starts(
     assert population(instance) == {"a": [pid]}
     assert os.readlink(f"/proc/{pid}/exe").endswith("sleep")
     down(instance, "--grace", "0")
+
+
+def test_an_agent_that_is_asked_to_end_has_its_terminal_until_its_last_words(instance: Instance) -> None:
+    script = "trap '' HUP; trap 'echo cleaning up; sleep 0.3; echo good bye; exit 6' TERM; echo ready; sleep 86400 & wait"
+    instance.spec(toml({"a": {"command": ["sh", "-c", script]}}))
+    instance.run("up")
+    with instance.follow("logs", "-f", "a") as logs:
+        assert logs.line() == "ready"
+        instance.run("stop", "a")
+        assert [logs.line(), logs.line()] == ["cleaning up", "good bye"]
+    stopped = await_event(instance, "agent.stopped", "a")
+    assert stopped["data"]["exit_code"] == 6
+    assert population(instance) == {}
+
+
+def test_an_agent_whose_terminal_a_person_closes_is_hung_up(instance: Instance) -> None:
+    instance.spec(toml({"a": {"command": ["sh", "-c", "trap 'touch hung-up; exit' HUP; sleep 86400 & wait"]}}))
+    instance.run("up")
+    socket = os.path.join(instance.runtime, "tmux", "shop.sock")
+    subprocess.run(["tmux", "-N", "-S", socket, "kill-pane", "-t", "=a:"], check=True, capture_output=True)
+    await_event(instance, "agent.exited", "a")
+    wait_for(Path(instance.directory, "hung-up").exists, 5, "the agent was told")
+    assert ps(instance)["a"]["state"] == "failed"
+    instance.run("up")
+    assert ps(instance)["a"]["state"] == "running"

@@ -14,6 +14,7 @@ from corral.domain.errors import CorralError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
 #: As shells count them: 128 + SIGINT, 128 + SIGPIPE.
 INTERRUPTED = 130
@@ -21,8 +22,23 @@ READER_GONE = 141
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
-    """Run `corral` with these words (those of the process by default) and give its exit code."""
-    words = sys.argv[1:] if argv is None else argv
+    """Run `corral` with these words and give its exit code. Without any: with those of the process, which then ends."""
+    if argv is None:
+        _end_process(_outcome(sys.argv[1:]))
+    return _outcome(argv)
+
+
+def _end_process(code: int) -> "NoReturn":
+    """End at once. Python would take itself apart first, and that takes a tenth of the time of `ps`."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            continue  # whoever could not be told knows it from the exit code
+    os._exit(code)
+
+
+def _outcome(words: "Sequence[str]") -> int:
     try:
         try:
             _prepare_streams()

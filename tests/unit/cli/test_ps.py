@@ -141,7 +141,7 @@ class TestTheHotPath:
         code = (
             "import sys; before = set(sys.modules)\n"
             "from corral.cli.main import main\n"
-            "assert main() == 0\n"
+            "assert main(sys.argv[1:]) == 0\n"
             "print(*sorted(set(sys.modules) - before), file=sys.stderr)"
         )
         done = subprocess.run(

@@ -60,10 +60,12 @@ class LaunchFiles:
             f"export {RUN_VARIABLE}={run}\n"
             f"cd {_quoted(working_directory)} || exit 126\n"
             # With a handler and not ignored: the program starts with the default actions, and this shell outlives it.
-            "trap : HUP INT QUIT TERM\n"
+            # Not HUP: the kernel tells the end of a terminal to its first process, and to the others when that ends.
+            "trap : INT QUIT TERM\n"
             # exec in a subshell: always the program of that name, never a builtin of the shell.
             f"(exec {' '.join(program)})\n"
             "status=$?\n"
+            "trap '' HUP INT QUIT TERM\n"
             f"echo $status >{_quoted(path + _EXIT)}\n"
             f"command -p sleep {_READ_SECONDS}\n"
             "exit $status\n",

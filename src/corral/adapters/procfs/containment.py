@@ -6,6 +6,7 @@ is what cgroups are for. `ps` says that an agent runs at this level.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from corral.adapters.procfs import ending, sockets
@@ -38,7 +39,7 @@ class ProcessContainment:
                 if process.pid in root_pids or _run_of(process) in wanted
             ]
 
-        outcome = await ending.end(find, grace)
+        outcome = await ending.end(find, grace, self._is_launch_shell)
         stuck = {_run_of(process) for process in outcome.left}
         return _ended(outcome, gone=[run for run in runs if run not in stuck])
 
@@ -48,7 +49,7 @@ class ProcessContainment:
         def find(everyone: list[Process]) -> list[Process]:
             return [process for process in self._of_team(everyone, team) if not _is_our_tmux(process)]
 
-        return _ended(await ending.end(find, grace), gone=[])
+        return _ended(await ending.end(find, grace, self._is_launch_shell), gone=[])
 
     def census(self, team: str) -> list[Check]:
         """See `Containment.census`."""
@@ -72,6 +73,13 @@ class ProcessContainment:
                 ],
             ),
         ]
+
+    def _is_launch_shell(self, process: Process) -> bool:
+        """The shell between tmux and a program. Without it the program loses its terminal before its last words."""
+        if process.pid != process.session:
+            return False
+        words = proc.argument_vector(process.pid)
+        return len(words) == 2 and words[1].startswith(os.fsencode(self._places.launch_dir) + b"/")
 
     def _of_team(self, everyone: list[Process], team: str) -> list[Process]:
         return proc.marked(everyone, team_markers(self._instance, team))

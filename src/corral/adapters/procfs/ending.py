@@ -19,6 +19,8 @@ from corral.adapters.procfs.processes import Process
 #: state never will, and is reported instead.
 _KILL_ROUNDS = 40
 _KILL_WAIT = 0.25
+#: What ends last gets this long to do so by itself.
+_LAST_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -48,15 +50,28 @@ class _Family:
         return alive
 
 
-async def end(find_roots: Callable[[list[Process]], list[Process]], grace: float) -> Ending:
-    """End what `find_roots` picks out of all processes, and all that descends from it."""
+async def end(
+    find_roots: Callable[[list[Process]], list[Process]],
+    grace: float,
+    ends_last: Callable[[Process], bool] = lambda _: False,
+) -> Ending:
+    """End what `find_roots` picks out of all processes, and all that descends from it.
+
+    What `ends_last` is not asked while anything else of the family runs, and then gets a moment to go by itself.
+    """
     family = _Family(find_roots)
     outcome = Ending()
     loop = asyncio.get_running_loop()
     deadline = loop.time() + grace
+    patience = loop.time() + _LAST_SECONDS
     asked: set[tuple[int, int]] = set()
     while alive := family.look():
-        for process in alive:
+        first = [process for process in alive if not ends_last(process)]
+        if first:
+            patience = loop.time() + _LAST_SECONDS
+        elif loop.time() >= patience:
+            first = alive
+        for process in first:
             if process.key not in asked:
                 asked.add(process.key)
                 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
@@ -64,14 +79,15 @@ async def end(find_roots: Callable[[list[Process]], list[Process]], grace: float
         remaining = deadline - loop.time()
         if remaining <= 0:
             break
-        await wait_gone(alive, remaining)
+        await wait_gone(first or alive, remaining if first else min(remaining, patience - loop.time()))
     killed: set[tuple[int, int]] = set()
     for _ in range(_KILL_ROUNDS):
         alive = family.look()
         if not alive:
             break
         for process in alive:
-            if proc.send_signal(process, signal.SIGKILL):
+            last = ends_last(process)
+            if proc.send_signal(process, signal.SIGKILL) and not last:
                 killed.add(process.key)
         await wait_gone(alive, _KILL_WAIT)
     outcome.killed = len(killed)

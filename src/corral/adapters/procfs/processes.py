@@ -77,14 +77,18 @@ def environment(pid: int) -> bytes:
         return b""
 
 
-def command_line(pid: int) -> str:
-    """The command line for a person to read, shortened; the name in brackets where there is none."""
+def argument_vector(pid: int) -> list[bytes]:
+    """The arguments the process was started with, the first 4 KiB of them; none if it is gone or has none."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
-            words = file.read(4096).rstrip(b"\0").split(b"\0")
+            return file.read(4096).rstrip(b"\0").split(b"\0")
     except (FileNotFoundError, ProcessLookupError, PermissionError):
-        words = []
-    text = b" ".join(words).decode("utf-8", "replace").strip()
+        return []
+
+
+def command_line(pid: int) -> str:
+    """The command line for a person to read, shortened; the name in brackets where there is none."""
+    text = b" ".join(argument_vector(pid)).decode("utf-8", "replace").strip()
     if text:
         return text if len(text) <= 160 else text[:159] + "…"
     process = read(pid)
