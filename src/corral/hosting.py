@@ -41,6 +41,7 @@ def _locked(descriptor: int, wait_seconds: float) -> bool:
             return False
     else:
         return True
+
     # The one before us is about to go. flock knows no time limit of its own, so an alarm ends the wait.
     def give_up(*_: object) -> None:
         raise TimeoutError

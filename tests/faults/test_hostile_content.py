@@ -80,7 +80,7 @@ def test_a_mebibyte_without_a_line_end(instance: Instance, own_directory: Path) 
 
 
 _VALUES = {
-    "QUOTES": "it's \"quoted\" `twice` \\ and \\\\",
+    "QUOTES": 'it\'s "quoted" `twice` \\ and \\\\',
     "LINES": "first\nsecond\n\n  fourth \n",
     "SHELL_CODE": "$(touch pwned) `touch pwned` ${HOME} $HOME; touch pwned & | > pwned",
     "UNICODE": "été 日本 🐎 \u202e \u00a0",

@@ -103,9 +103,7 @@ def test_killed_in_the_middle_of_down_the_next_down_is_clean(
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_of_worktrees_the_next_up_has_them_whole(
-    instance: Instance, own_directory: Path
-) -> None:
+def test_killed_in_the_middle_of_worktrees_the_next_up_has_them_whole(instance: Instance, own_directory: Path) -> None:
     path = repos.make(own_directory / "project")
     for number in range(200):
         (path / f"file-{number}.txt").write_text(f"{number}\n" * 200)

@@ -82,9 +82,7 @@ def test_worktrees_of_a_dirty_repository_start_from_its_last_commit_and_its_chan
     assert git(path, "worktree", "list").count("\n") == 0
 
 
-def test_a_bare_repository_carries_worktrees_and_gets_the_work(
-    instance: Instance, repo: Callable[..., Path]
-) -> None:
+def test_a_bare_repository_carries_worktrees_and_gets_the_work(instance: Instance, repo: Callable[..., Path]) -> None:
     path = repo("bare")
     instance.spec(toml({"a": {"command": DEMO, "prompt": "write new.txt: hello\ncommit: Add it"}}, repo=path))
     instance.run("up")
@@ -106,9 +104,7 @@ def test_without_a_repository_agents_share_the_directory_of_the_file(instance: I
     assert (own_directory / "deep" / "inside").is_dir()  # a directory of the person's is never removed
 
 
-def test_a_workspace_that_cannot_be_made_fails_its_agent_and_no_other(
-    instance: Instance, own_directory: Path
-) -> None:
+def test_a_workspace_that_cannot_be_made_fails_its_agent_and_no_other(instance: Instance, own_directory: Path) -> None:
     (own_directory / "in-the-way").write_text("mine\n")
     instance.spec(toml({"a": {"command": IDLE, "workspace": "./in-the-way"}, "b": {"command": IDLE}}))
     done = instance.run("up", check=False)

@@ -1,6 +1,7 @@
 """Two hundred agents in one team."""
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ _NAMES = {f"a-{number}" for number in range(1, _COUNT + 1)}
 
 @pytest.mark.slow
 def test_two_hundred_agents_come_up_are_seen_and_go_without_a_trace(instance: Instance) -> None:
-    instance.spec(toml({"a": {"command": alone(instance.directory), "count": _COUNT}}))
+    instance.spec(toml({"a": {"command": alone(Path(instance.directory)), "count": _COUNT}}))
     began = time.monotonic()
     result = instance.json("up")
     assert time.monotonic() - began < 30

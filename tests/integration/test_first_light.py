@@ -118,9 +118,7 @@ def test_words_go_in_and_come_out(instance: Instance) -> None:
 
 
 def test_the_prompt_is_delivered_when_the_agent_is_ready(instance: Instance) -> None:
-    instance.spec(
-        f'[team]\nname = "shop"\n[agents.d]\ncommand = {DEMO}\nprompt = "say: first words"\n'
-    )
+    instance.spec(f'[team]\nname = "shop"\n[agents.d]\ncommand = {DEMO}\nprompt = "say: first words"\n')
     instance.run("up")
     with instance.follow("events", "-f", "--json", "-n", "100") as events:
         submitted = events.until(lambda event: event["event"] == "prompt.submitted")

@@ -74,9 +74,7 @@ def stopping(agent: Agent, now: float) -> Agent:
 
 def stopped(agent: Agent, code: int | None, signal: int | None, now: float) -> Agent:
     """It was ended, and is proved gone."""
-    return replace(
-        agent, state=states.STOPPED, since=now, reason="", pid=None, exit_code=code, exit_signal=signal
-    )
+    return replace(agent, state=states.STOPPED, since=now, reason="", pid=None, exit_code=code, exit_signal=signal)
 
 
 def how_it_ended(code: int | None, signal_name: str) -> str:

@@ -37,9 +37,7 @@ def make_plan(
     names = [name for name, _ in declared]
     unknown = sorted(set(only) - set(names))
     if unknown:
-        raise NotFoundError(
-            f"{', '.join(unknown)}: not declared in this file", f"declared are: {', '.join(names)}"
-        )
+        raise NotFoundError(f"{', '.join(unknown)}: not declared in this file", f"declared are: {', '.join(names)}")
     steps = [
         _step(name, fingerprint, known.get(name), restart_changed=restart_changed)
         for name, fingerprint in declared

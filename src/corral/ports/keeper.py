@@ -225,9 +225,7 @@ class Keeper(Protocol):
     async def repository(self, path: str) -> Repository:
         """What kind of repository is at `path`."""
 
-    async def prepare_workspace(
-        self, *, team: str, agent: str, kind: str, path: str, repo: str | None
-    ) -> Workspace:
+    async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         """Make, or find again, the workspace of an agent. Work that is in it stays."""
 
     async def inspect_workspaces(self, team: str) -> list[WorkspaceRemoval]:

@@ -156,9 +156,7 @@ class Agents:
         cursors: dict[str, int] = {}
         past: list[tuple[str, LogEntry]] = []
         for name in names:
-            page = await keeper.read_log(
-                team=team, agent=name, after=None, lines=lines, since=since, wait=False
-            )
+            page = await keeper.read_log(team=team, agent=name, after=None, lines=lines, since=since, wait=False)
             while True:
                 past.extend((name, entry) for entry in page.entries)
                 if not page.entries or page.next == cursors.get(name):

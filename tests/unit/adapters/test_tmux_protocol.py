@@ -41,7 +41,7 @@ def test_it_does_not_matter_where_the_stream_is_cut(cuts: list[int]) -> None:
 
 
 def test_what_tmux_would_expand_or_split_is_quoted() -> None:
-    assert command("display-message", "-p", "#{pid}; $HOME ~ \"x\"\n") == (
+    assert command("display-message", "-p", '#{pid}; $HOME ~ "x"\n') == (
         'display-message -p "#{pid}; \\$HOME ~ \\"x\\"\\n"'
     )
 

@@ -60,9 +60,7 @@ def test_an_exit_nobody_saw_is_told_as_such() -> None:
 
 def test_an_exit_while_nobody_watched_is_judged_by_the_policy() -> None:
     dead = Run(agent="a", run="r1", pid=7, alive="absent", exit=ExitStatus(code=3), last_words="boom")
-    agent, findings = look(
-        replace(AGENT, restart="on-failure"), Inventory(team="shop", server="present", runs=[dead])
-    )
+    agent, findings = look(replace(AGENT, restart="on-failure"), Inventory(team="shop", server="present", runs=[dead]))
     assert (agent.state, agent.exit_code) == (states.BACKOFF, 3)
     assert findings.restart == [agent]
     assert findings.events[0].data["last_words"] == "boom"

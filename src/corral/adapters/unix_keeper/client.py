@@ -51,9 +51,7 @@ class KeeperClient:
         self._reading = asyncio.get_running_loop().create_task(self._read(reader))
 
     @classmethod
-    async def connect(
-        cls, path: str, on_report: Callable[[Report], None], on_lost: Callable[[], None]
-    ) -> KeeperClient:
+    async def connect(cls, path: str, on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> KeeperClient:
         """Connect to a keeper's socket. Raises OSError if nobody is there."""
         reader, writer = await asyncio.open_unix_connection(path)
         return cls(reader, writer, on_report, on_lost)
