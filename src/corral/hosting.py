@@ -18,6 +18,9 @@ from corral.domain.errors import RefusedError
 
 log = logging.getLogger("corral")
 
+#: A runtime directory may be cleared under us (a last logout, a cleaner of old files): one look at it now and then.
+_SOCKET_CHECK_SECONDS = 10.0
+
 
 @contextlib.contextmanager
 def only_one(lock_path: str, what: str, *, wait_seconds: float = 0.0) -> Iterator[None]:
@@ -71,6 +74,29 @@ def listen(path: str) -> socket.socket:
     listening.listen(512)
     listening.setblocking(False)
     return listening
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Which file is at `path` now; None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
+
+
+async def when_gone(path: str, ours: tuple[int, int] | None, act: Callable[[], None]) -> None:
+    """Act once our socket is not at its path any more: nobody can reach this process, and a new one is needed."""
+    while identity(path) == ours:  # noqa: ASYNC110 - inotify would tell, and needs a library for one path
+        await asyncio.sleep(_SOCKET_CHECK_SECONDS)
+    log.warning("%s is gone; this process ends, and the next one takes over", path)
+    act()
+
+
+def unlink_own(path: str, ours: tuple[int, int] | None) -> None:
+    """Remove our socket, and not the one of somebody who came after us."""
+    if ours is not None and identity(path) == ours:
+        os.unlink(path)
 
 
 def say_ready(ready_fd: int | None) -> None:

@@ -46,10 +46,12 @@ def run_keeper(ready_fd: int | None) -> int:
 
 
 async def _daemon(places: Places, ready_fd: int | None) -> None:
+    from corral import __version__
     from corral.adapters.sqlite.store import SqliteStore
     from corral.adapters.unix_keeper.spawn import LocalKeeper
     from corral.api.app import Services, make_app
     from corral.api.server import DaemonServer
+    from corral.domain.records import NewEvent
     from corral.service.agents import Agents
     from corral.service.context import Context
     from corral.service.down import Down
@@ -84,12 +86,20 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         linger.on_idle(server.end)
         hosting.on_signals(asyncio.get_running_loop(), server.end)
         listening = hosting.listen(places.daemon_socket)
+        identity = hosting.identity(places.daemon_socket)
+        watching = asyncio.get_running_loop().create_task(
+            hosting.when_gone(places.daemon_socket, identity, server.end), name="watch the socket"
+        )
+        about = {"pid": os.getpid(), "version": __version__}
+        await registry.observe((), [NewEvent(event="daemon.started", data=about)])
         await supervisor.begin()
         log.info("serving %s for instance %s", places.daemon_socket, store.instance)
         hosting.say_ready(ready_fd)
         await server.serve(sockets=[listening])
-        os.unlink(places.daemon_socket)
+        watching.cancel()
+        hosting.unlink_own(places.daemon_socket, identity)
         await supervisor.end()
+        await registry.observe((), [NewEvent(event="daemon.stopped", data=about)])
         log.info("ended; %d teams stay up", len(registry.teams))
     finally:
         await store.close()
@@ -133,6 +143,11 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
     hosting.on_signals(asyncio.get_running_loop(), service.done.set)
     listening = hosting.listen(places.keeper_socket)
     log.info("serving %s", places.keeper_socket)
+    identity = hosting.identity(places.keeper_socket)
+    watching = asyncio.get_running_loop().create_task(
+        hosting.when_gone(places.keeper_socket, identity, service.done.set), name="watch the socket"
+    )
     await KeeperServer(service).serve(listening, lambda: hosting.say_ready(ready_fd))
-    os.unlink(places.keeper_socket)
+    watching.cancel()
+    hosting.unlink_own(places.keeper_socket, identity)
     log.info("ended")

@@ -26,6 +26,11 @@ def run(invocation: Invocation) -> int:
     if invocation.json:
         write_json(answer)
         return 0
+    me = (os.environ.get("CORRAL_TEAM"), os.environ.get("CORRAL_AGENT"))
+    if (answer.get("team"), answer.get("agent")) == me:
+        raise WrongUseError(
+            f"this is {agent}'s own terminal: it would show itself in itself", "attach from another one"
+        )
     argv = strings(answer.get("argv"))
     # Inside another tmux these would make it refuse, or talk to the wrong server.
     environment = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}

@@ -7,7 +7,7 @@ from contextlib import suppress
 from corral.cli.command import INTEGER, Command, Invocation, Option
 from corral.cli.output import say, write_json
 from corral.cli.table import lines
-from corral.client.absence import error_of_absence, nothing_is_up
+from corral.client.absence import error_of_absence, nothing_is_up, unreachable_daemon
 from corral.client.answers import ask, ask_present_daemon
 from corral.client.wire import DaemonAbsentError
 from corral.domain.errors import NotFoundError, UnavailableError
@@ -33,6 +33,8 @@ def stop(invocation: Invocation) -> int:
     try:
         stopped = _stop_and_wait(places)
     except DaemonAbsentError:
+        if unreachable_daemon(places) is not None:
+            raise error_of_absence(places) from None
         stopped = False
     if invocation.json:
         write_json({"stopped": stopped})
@@ -47,9 +49,11 @@ def status(invocation: Invocation) -> int:
     try:
         health = ask_present_daemon(invocation.places, "GET", "/v1/health")
     except DaemonAbsentError:
+        meaning = error_of_absence(invocation.places)
+        if unreachable_daemon(invocation.places) is not None:
+            raise meaning from None
         if invocation.json:
             write_json({"running": False})
-        meaning = error_of_absence(invocation.places)
         message = meaning.message if isinstance(meaning, UnavailableError) else "the daemon is not running"
         raise NotFoundError(message, "corral daemon start, or corral up") from None
     if invocation.json:

@@ -8,7 +8,7 @@ from corral.cli.output import DIM, RED, json_line, paint, say, takes_colour, wri
 from corral.cli.targets import agent_and_team, here
 from corral.cli.values import ALL
 from corral.client.absence import has_history, nothing_is_up
-from corral.client.answers import Record, records
+from corral.client.answers import Record, records, stream_was_cut
 from corral.client.wire import target
 from corral.domain.errors import NotFoundError, UnavailableError
 from corral.places import Places
@@ -40,6 +40,8 @@ def run(invocation: Invocation) -> int:
         else:
             say(line(record, colour=colour))
             sys.stdout.flush()
+    if invocation.flag("follow") and has_history(invocation.places):
+        raise stream_was_cut()
     return 0
 
 

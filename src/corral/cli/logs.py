@@ -8,7 +8,7 @@ from corral.cli.output import json_line, paint, say, takes_colour, write_bytes, 
 from corral.cli.progress import strings
 from corral.cli.targets import here, several_agents
 from corral.cli.values import ALL
-from corral.client.answers import Record, ask, records
+from corral.client.answers import Record, ask, records, stream_was_cut
 from corral.client.wire import target
 from corral.domain.errors import WrongUseError
 
@@ -42,6 +42,8 @@ def run(invocation: Invocation) -> int:
             write(lines.take(record, held_back=not live))
     lines.finish()
     write(lines.backlog())
+    if follow:
+        raise stream_was_cut()
     return 0
 
 

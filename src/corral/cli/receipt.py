@@ -26,10 +26,12 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
         bad = bool(left) or found != 0
         mark = paint("✗", RED, colour) if bad else paint("✓", GREEN, colour)
         count = "could not be counted" if found is None else "none left" if found == 0 else f"{found} left"
+        if check.get("what") == "worktrees" and found == 0 and entries(result, "kept"):
+            count = f"none left but {len(entries(result, 'kept'))} kept"
         text.append(f"  {mark} {padded(_what(check), width)}  {count}")
         text.extend(f"      {item}" for item in left)
     for key, title in (
-        ("kept", "kept, because work in it would be lost (--discard removes it):"),
+        ("kept", "kept, because work in it would be lost (git worktree remove --force PATH throws it away):"),
         ("discarded", "removed with the work in it:"),
     ):
         workspaces = entries(result, key)

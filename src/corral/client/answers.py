@@ -96,3 +96,8 @@ def _record(text: bytes) -> Record:
             "is it of another version? corral daemon stop, then corral daemon start",
         )
     return record
+
+
+def stream_was_cut() -> UnavailableError:
+    """For a stream that is followed: it has no end of its own, so one that ended was cut."""
+    return UnavailableError("the daemon went away; the agents go on", "corral daemon start, then run it again")

@@ -18,6 +18,7 @@ from corral.ports.recording import Log
 _FLUSH_SECONDS = 0.1
 #: As much of the output is kept in memory as it takes to see where in it a screen begins.
 _TAIL_BYTES = 8192
+_KNOWN_LINES = 50
 #: An agent that wrote nothing for this long is idle.
 _IDLE_SECONDS = 3.0
 
@@ -56,9 +57,13 @@ class Recorder:
         if self._idle_timer is None:
             self._idle_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._maybe_idle)
 
-    def taken_over(self) -> None:
-        """Another keeper recorded until now: what was written between the two of them is missing."""
-        self._book.add(time.time(), b"\r\n[corral: recording goes on here; what came just before may be missing]\r\n")
+    def taken_over(self, screen: list[str]) -> None:
+        """Another keeper recorded until now. What was printed between the two of them is read off the screen."""
+        past = self._book.read(after=None, lines=_KNOWN_LINES, since=None)
+        self._tail = "".join(entry.text for entry in past.entries).encode()[-_TAIL_BYTES:]
+        self._book.add(time.time(), b"\r\n[corral: recording was interrupted here]\r\n")
+        self.complete(screen)
+        self._tail = b""
         self.flush()
 
     def flush(self) -> None:

@@ -64,7 +64,7 @@ class TeamKeeper:
         for session in view.sessions:
             if session.run not in self._agents:
                 self._agents[session.run] = session.agent
-                self._recorder(session.agent).taken_over()
+                self._recorder(session.agent).taken_over(await self._last_screen(session))
             runs.append(await self._describe(session))
         return Inventory(team=self._team, server=view.presence, server_pid=view.server_pid, runs=runs, why=view.why)
 
@@ -157,6 +157,7 @@ class TeamKeeper:
         view = await self._runtime.view()
         self._runtime.unwatch(runs)
         roots = [session.terminal_pid for session in view.sessions if session.run in wanted and not session.dead]
+        roots += self._runtime.guests(runs)
         ended = await self._tools.containment.end_runs(self._team, runs, roots, grace)
         exits = await self._runtime.exits(runs)
         await self._runtime.remove(runs)

@@ -88,6 +88,9 @@ class Runtime(Protocol):
     async def exits(self, runs: Sequence[str]) -> dict[str, ExitStatus]:
         """How these runs ended, which somebody just ended; those that cannot be told in a moment are left out."""
 
+    def guests(self, runs: Sequence[str]) -> list[int]:
+        """Processes in terminals that people or agents opened inside the sessions of these runs."""
+
     async def remove(self, runs: Sequence[str]) -> None:
         """Take away the terminals of these runs."""
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from corral.domain import lifecycle, states
-from corral.domain.errors import NotFoundError
+from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.records import Agent, NewEvent, Team, Who
-from corral.ports.keeper import Check, Keeper, Residue, WorkspaceRemoval
+from corral.ports.keeper import Check, Ended, Keeper, Residue, WorkspaceRemoval
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
 from corral.supervise.supervisor import DEFAULT_GRACE
+
+log = logging.getLogger("corral.daemon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +49,16 @@ class Down:
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._now = context.now
-        self._under_way: dict[str, asyncio.Task[Receipt]] = {}
+        self._under_way: dict[tuple[str, bool], asyncio.Task[Receipt]] = {}
 
     async def __call__(self, who: Who, team: str, *, grace: float | None, discard: bool, tell: Tell) -> Receipt:
         """Take the team down. The receipt says what is left; nothing that holds work is removed without `discard`."""
-        task = self._under_way.get(team)
+        key = (team, discard)
+        task = self._under_way.get(key)
         if task is None:
             work = self._do(who, team, DEFAULT_GRACE if grace is None else grace, discard=discard, tell=tell)
-            task = self._under_way[team] = asyncio.get_running_loop().create_task(work)
-            task.add_done_callback(lambda _: self._under_way.pop(team, None))
+            task = self._under_way[key] = asyncio.get_running_loop().create_task(work)
+            task.add_done_callback(lambda _: self._under_way.pop(key, None))
         return await asyncio.shield(task)
 
     async def _do(self, who: Who, name: str, grace: float, *, discard: bool, tell: Tell) -> Receipt:
@@ -85,14 +89,14 @@ class Down:
                 kept=[Kept(path=r.path, why=r.why) for r in removals if not r.removed and r.why],
                 discarded=[Kept(path=r.path, why=r.why) for r in removals if r.removed and r.why],
             )
-            await self._record(who, team, agents.values(), receipt)
+            await self._record(who, team, agents.values(), receipt, ended)
         return receipt
 
     async def _announce(self, who: Who, agents: Iterable[Agent]) -> None:
         now = self._now()
         records = [lifecycle.stopping(agent, now) for agent in agents if agent.state in states.LIVE]
         events = [NewEvent(event="agent.stopping", team=agent.team, agent=agent.name) for agent in records]
-        await self._registry.commit(who, agents=records, events=events)
+        await self._registry.observe(records, events, who)
 
     async def _remove_workspaces(
         self, keeper: Keeper, team: Team, agents: Iterable[Agent], *, discard: bool
@@ -110,7 +114,7 @@ class Down:
         left = await keeper.inspect_workspaces(team.name)
         return [removal for removal in removed if removal.removed] + left
 
-    async def _record(self, who: Who, team: Team, agents: Iterable[Agent], receipt: Receipt) -> None:
+    async def _record(self, who: Who, team: Team, agents: Iterable[Agent], receipt: Receipt, ended: Ended) -> None:
         """Forget the team if nothing is left of it; else keep it, so that the rest can still be dealt with."""
         event = NewEvent(
             event="team.down",
@@ -124,17 +128,36 @@ class Down:
                 "discarded": [f"{kept.path}: {kept.why}" for kept in receipt.discarded],
             },
         )
+        agents = list(agents)
+        stopped = [_stopped(agent, ended) for agent in agents]
         if receipt.clean:
-            await self._registry.commit(
-                who, drop_teams=[team.name], drop_agents=[agent.key for agent in agents], events=[event]
-            )
+            try:
+                await self._registry.commit(
+                    who,
+                    drop_teams=[team.name],
+                    drop_agents=[agent.key for agent in agents],
+                    events=[*stopped, event],
+                )
+            except CorralError as error:
+                # All of it is gone, and that counts; the records go with the next `down` that can be written.
+                log.error("%s is down, and that could not be written: %s", team.name, error.message)
+                now = self._now()
+                await self._registry.observe([lifecycle.stopped(agent, None, None, now) for agent in agents], stopped)
         else:
             now = self._now()
             left = [
                 replace(agent, state=states.STOPPED, since=now, pid=None, reason="something of its team is left")
                 for agent in agents
             ]
-            await self._registry.commit(who, agents=left, events=[event])
+            await self._registry.observe(left, [*stopped, event], who)
+
+
+def _stopped(agent: Agent, ended: Ended) -> NewEvent:
+    status = ended.exits.get(agent.run)
+    code = None
+    if status is not None:
+        code = 128 + status.signal if status.signal is not None else status.code
+    return NewEvent(event="agent.stopped", team=agent.team, agent=agent.name, data={"exit_code": code})
 
 
 def _worktree_check(removals: Sequence[WorkspaceRemoval]) -> Check:

@@ -22,6 +22,10 @@ def find_team(registry: Registry, *, name: str = "", file: str = "", cwd: str = 
         for team in registry.teams.values():
             if team.file == file:
                 return team
+        for agent in registry.agents.values():
+            # A worktree has the file of its team too, under another path.
+            if agent.workspace_kind == "worktree" and cwd and _is_within(cwd, agent.workspace):
+                return registry.teams[agent.team]
         raise NotFoundError(f"no team of {file} is up", "corral ps shows what is up")
     here = _around(registry, cwd)
     if len(here) == 1:

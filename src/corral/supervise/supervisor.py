@@ -103,7 +103,7 @@ class Supervisor:
         """
         keeper = await self.link.open()
         hello = self.link.hello
-        agents = [self._registry.agents[team, name] for name in names]
+        agents = [self._registry.agent(team, name) for name in names]
         old_runs = [agent.run for agent in agents if agent.run]
         if old_runs:
             await keeper.stop(team, old_runs, _LEFTOVER_GRACE)
@@ -147,18 +147,19 @@ class Supervisor:
         now = self._now()
         live, idle = [], []
         for name in names:
-            agent = self._registry.agents[team, name]
+            agent = self._registry.agent(team, name)
             if agent.state in states.LIVE or (agent.state == states.FAILED and agent.run):
                 live.append(lifecycle.stopping(agent, now))
             elif agent.state != states.STOPPED:
                 idle.append(lifecycle.stopped(agent, agent.exit_code, agent.exit_signal, now))
-        await self._registry.commit(
-            who,
-            agents=[*live, *idle],
-            events=[
+        # Observed and not only wanted: on a full disk, stopping the one who fills it must still be possible.
+        await self._registry.observe(
+            [*live, *idle],
+            [
                 *(_event("agent.stopping", agent) for agent in live),
                 *(_event("agent.stopped", agent) for agent in idle),
             ],
+            who,
         )
         runs = {agent.run: agent for agent in live if agent.run}
         if not runs:
@@ -258,7 +259,7 @@ class Supervisor:
                 events.append(_event("agent.stopped", agent, outcome="failed", reason=agent.reason))
             agents.append(agent)
             self._registry.activity.pop((team, agent.name), None)
-        await self._registry.commit(who, agents=agents, events=events)
+        await self._registry.observe(agents, events, who)
 
     # What keepers tell
 
@@ -359,6 +360,7 @@ class Supervisor:
 
     def _keeper_lost(self) -> None:
         log.warning("the keeper went away; looking for it")
+        self._background.spawn(self._registry.observe((), [NewEvent(event="keeper.lost", outcome="failed")]))
         self._look_everywhere()
 
     def _look_everywhere(self) -> list[asyncio.Task[None]]:

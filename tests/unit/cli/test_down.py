@@ -66,7 +66,7 @@ class TestTheReceipt:
         outcome = corral("down")
         assert outcome.code == 0
         assert outcome.out.splitlines()[-2:] == [
-            "kept, because work in it would be lost (--discard removes it):",
+            "kept, because work in it would be lost (git worktree remove --force PATH throws it away):",
             "  • /w/a  uncommitted changes",
         ]
 

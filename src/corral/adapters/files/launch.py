@@ -63,7 +63,9 @@ class LaunchFiles:
             # Not HUP: the kernel tells the end of a terminal to its first process, and to the others when that ends.
             "trap : INT QUIT TERM\n"
             # exec in a subshell: always the program of that name, never a builtin of the shell.
-            f"(exec {' '.join(program)})\n"
+            # Its own words (`Terminated`) are not the program's: it has no standard error of its own meanwhile.
+            "exec 3>&2 2>/dev/null\n"
+            f"(exec {' '.join(program)}) 2>&3 3>&-\n"
             "status=$?\n"
             "trap '' HUP INT QUIT TERM\n"
             f"echo $status >{_quoted(path + _EXIT)}\n"

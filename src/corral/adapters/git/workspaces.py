@@ -14,6 +14,10 @@ from corral.ports.keeper import Repository, Workspace, WorkspaceRemoval
 log = logging.getLogger("corral.keeper")
 
 
+#: Asked so that no setting of the person's can hide a file from us.
+_STATUS = ("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none")
+
+
 def branch_of(team: str, agent: str) -> str:
     """The branch that an agent's worktree is on."""
     return f"corral/{team}/{agent}"
@@ -41,7 +45,7 @@ class GitWorkspaces:
             return Repository(path=path, kind="empty")
         if bare:
             return Repository(path=path, kind="bare", head=head)
-        dirty = bool((await git(path, "status", "--porcelain", "--untracked-files=normal")).strip())
+        dirty = bool((await git(path, *_STATUS)).strip())
         return Repository(path=path, kind="normal", head=head, dirty=dirty)
 
     async def prepare(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
@@ -170,7 +174,8 @@ async def _commits_nowhere_else(directory: str, tips: list[str], branch: str) ->
 async def _work_in(path: str, branch: str) -> str:
     """What would be lost with a worktree, in words; empty if nothing would be."""
     try:
-        changes = [line for line in (await git(path, "status", "--porcelain")).splitlines() if line]
+        changes = (await git(path, *_STATUS)).splitlines()
+        hidden = _hidden_from_status(path, (await git(path, "ls-files", "-v", "-z")).split("\0"))
         # HEAD as well as the branch: it may be detached.
         tips = ["HEAD", branch] if await _branch_exists(path, branch) else ["HEAD"]
         commits = await _commits_nowhere_else(path, tips, branch)
@@ -180,9 +185,16 @@ async def _work_in(path: str, branch: str) -> str:
     counts = [
         (len(changes) - untracked, "changed file", "changed files"),
         (untracked, "untracked file", "untracked files"),
+        (hidden, "file whose changes git does not show", "files whose changes git does not show"),
         (commits, "commit that is nowhere else", "commits that are nowhere else"),
     ]
     return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts if count)
+
+
+def _hidden_from_status(path: str, listing: list[str]) -> int:
+    """Files that git was told not to look at, and that are there all the same: they may hold anything."""
+    marked = [entry[2:] for entry in listing if entry[:1] == "S" or entry[:1].islower()]
+    return sum(os.path.lexists(os.path.join(path, name)) for name in marked)
 
 
 def _remove_if_empty(directory: str) -> None:

@@ -189,6 +189,11 @@ class SqliteStore:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
         except (sqlite3.Error, OSError) as error:
+            if "locked" in str(error):
+                raise StoreError(
+                    f"{self._path} is held by another daemon, whose socket is gone",
+                    "it ends by itself within ten seconds: try again then",
+                ) from error
             raise StoreError(
                 f"{self._path}: {error}",
                 "is the disk full, or the directory not writable? nothing was changed; try again when it is mended",

@@ -13,7 +13,7 @@ from corral.ports.runtime import Session
 FORMAT = "\t".join(
     [
         "#{pane_id}", "#{window_id}", "#{session_id}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}",
-        "#{pane_dead_signal}", "#{pane_start_command}",
+        "#{pane_dead_signal}", "#{session_name}", "#{pane_start_command}",
     ]
 )  # fmt: skip
 
@@ -34,10 +34,10 @@ class Pane:
 
 def parse_pane(line: str) -> Pane | None:
     """Read a line of FORMAT; None for a pane that no launch file started (the hub's own, a person's)."""
-    fields = line.split("\t", 7)
-    if len(fields) != 8:
+    fields = line.split("\t", 8)
+    if len(fields) != 9:
         return None
-    match = _LAUNCH_FILE.search(fields[7])
+    match = _LAUNCH_FILE.search(fields[8])
     if match is None:
         return None
     status = _exit_status(fields[5], fields[6])
@@ -55,6 +55,39 @@ def parse_pane(line: str) -> Pane | None:
             exit=status,
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """All panes of a server, sorted."""
+
+    #: Panes that launch files started, by run.
+    panes: dict[str, Pane]
+    #: By session, the processes of panes that people or agents opened beside.
+    guests: dict[str, list[int]]
+    #: Windows of ours that the hub does not show.
+    unlinked: list[str]
+
+
+def take_census(lines: list[str], hub: str) -> Census:
+    """Read what `list-panes -a` says. A window of ours is listed twice: in its own session, and in the hub."""
+    panes: dict[str, Pane] = {}
+    guests: dict[str, list[int]] = {}
+    linked = set()
+    for line in lines:
+        fields = line.split("\t", 8)
+        pane = parse_pane(line)
+        if len(fields) == 9 and fields[7] == hub:
+            linked.add(fields[1])
+            # Only the hub has it left: still ours to look after.
+            if pane is not None:
+                panes.setdefault(pane.session.run, pane)
+        elif pane is not None:
+            panes[pane.session.run] = pane
+        elif len(fields) == 9:
+            guests.setdefault(fields[2], []).append(int(fields[3]))
+    unlinked = [pane.window_id for pane in panes.values() if pane.window_id not in linked]
+    return Census(panes, guests, unlinked)
 
 
 def _exit_status(status: str, number: str) -> ExitStatus | None:

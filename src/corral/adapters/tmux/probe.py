@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from corral.domain.errors import UnavailableError
 
 
-async def must_answer(argv: Sequence[str], environment: Mapping[str, str], seconds: float) -> None:
-    """Run a tmux command that ends at once; UnavailableError if it does not within `seconds`."""
+async def answer(argv: Sequence[str], environment: Mapping[str, str], seconds: float) -> int:
+    """Run a tmux command that ends at once; its exit code, or UnavailableError if it does not within `seconds`."""
     try:
         client = subprocess.Popen(
             list(argv),
@@ -48,3 +48,4 @@ async def must_answer(argv: Sequence[str], environment: Mapping[str, str], secon
         if client.poll() is None:
             client.kill()
             client.wait()
+    return client.returncode

@@ -18,9 +18,10 @@ from corral.adapters.procfs.ending import wait_gone
 from corral.adapters.tmux import identity
 from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlClient, TmuxRefusedError
 from corral.adapters.tmux.keyboard import type_into
-from corral.adapters.tmux.panes import FORMAT, Pane, parse_pane
-from corral.adapters.tmux.probe import must_answer
+from corral.adapters.tmux.panes import FORMAT, Pane, parse_pane, take_census
+from corral.adapters.tmux.probe import answer
 from corral.adapters.tmux.programs import find_programs
+from corral.adapters.tmux.screens import read_screen
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.ports.keeper import ExitStatus
@@ -29,6 +30,7 @@ from corral.ports.runtime import RuntimeListener, Session, SessionOrder, View
 #: Agent names hold no underscore, so no agent can take this name.
 HUB = "_hub"
 COLUMNS, ROWS = 200, 50
+_NEW_HUB = ["new-session", "-s", HUB, "-x", str(COLUMNS), "-y", str(ROWS)]
 #: How long after its process ended a pane may take to show its exit status: tmux has to reap it first.
 _STATUS_SECONDS = 2.0
 #: With the status known, how much longer to wait for the last output while something else holds the terminal open.
@@ -63,6 +65,7 @@ class TmuxRuntime:
         self._runs: dict[str, str] = {}  # pane id -> run
         self._early: dict[str, list[bytes]] = {}  # output of panes that are just being started
         self._watches: dict[str, int] = {}  # run -> pidfd
+        self._guests: dict[str, list[int]] = {}  # session id -> processes of windows that others opened there
         self._typing: dict[str, asyncio.Lock] = {}
         self._opening = asyncio.Lock()
         self._background = Background()
@@ -98,22 +101,21 @@ class TmuxRuntime:
         return View(presence="absent")
 
     async def _refresh(self, client: ControlClient) -> None:
-        """Learn which panes there are, also those an earlier keeper started."""
+        """Learn which panes there are, also those an earlier keeper started, and have all of them recorded."""
         (lines,) = await client.ask(["list-panes", "-a", "-F", FORMAT])
-        seen: dict[str, Pane] = {}
-        for line in lines:
-            pane = parse_pane(line)
-            if pane is not None:
-                seen.setdefault(pane.session.run, pane)
-        for run, pane in seen.items():
+        census = take_census(lines, HUB)
+        for run, pane in census.panes.items():
             known = self._panes.get(run)
             if known is None:
                 self._adopt(pane)
             elif pane.session.exit is not None or pane.session.dead:
                 known.session.exit = pane.session.exit or known.session.exit
                 known.session.dead = True
-        for run in [run for run in self._panes if run not in seen]:
+        for run in [run for run in self._panes if run not in census.panes]:
             self._forget(run)
+        self._guests = census.guests
+        if census.unlinked:
+            await client.try_many([[_link(window)] for window in census.unlinked])
         await find_programs([pane.session for pane in self._panes.values()])
 
     # Starting
@@ -134,11 +136,12 @@ class TmuxRuntime:
                     "-P", "-F", FORMAT, "/bin/sh", order.launch_file,
                 ],
                 # Linked in the same sequence, before tmux can read the pane: not a byte is missed.
-                ["link-window", "-d", "-s", f"={order.agent}:", "-t", f"={HUB}:"],
+                _link(f"={order.agent}:"),
             ]
             for order in new
         ]  # fmt: skip
         seconds = _START_SECONDS + _START_SECONDS_EACH * len(new)
+        await self._make_room(client, [order.agent for order in new])
         outcomes = dict(zip((order.run for order in new), await client.try_many(groups, seconds), strict=True))
         results: list[Session | str] = []
         for order in orders:
@@ -157,6 +160,15 @@ class TmuxRuntime:
         await find_programs([result for result in results if isinstance(result, Session)])
         return results
 
+    async def _make_room(self, client: ControlClient, agents: Sequence[str]) -> None:
+        """Take away sessions that hold the name of an agent and none of its runs: a person or an agent made them."""
+        (lines,) = await client.ask(["list-sessions", "-F", "#{session_id} #{session_name}"])
+        ours = {pane.session_id for pane in self._panes.values()}
+        held = {name: session for session, _, name in (line.partition(" ") for line in lines)}
+        stale = [held[agent] for agent in agents if agent in held and held[agent] not in ours]
+        if stale:
+            await client.try_many([[["kill-session", "-t", session]] for session in stale])
+
     # Words in, screen out
 
     async def send(self, run: str, text: str, *, enter: bool, pause: float) -> None:
@@ -170,7 +182,7 @@ class TmuxRuntime:
     async def screen(self, run: str, history: int = 0) -> list[str]:
         """See `Runtime.screen`."""
         client, pane = await self._find(run)
-        (lines,) = await client.ask(["capture-pane", "-p", "-J", "-t", pane.pane_id, "-S", str(-history)])
+        lines = await read_screen(client, pane.pane_id, history, scratch_dir=self._scratch_dir)
         while lines and not lines[-1].strip():
             lines.pop()
         return lines
@@ -205,14 +217,21 @@ class TmuxRuntime:
             await asyncio.sleep(delay)
             delay *= 2
 
+    def guests(self, runs: Sequence[str]) -> list[int]:
+        """See `Runtime.guests`."""
+        sessions = {self._panes[run].session_id for run in runs if run in self._panes}
+        return [pid for session, pids in self._guests.items() if session in sessions for pid in pids]
+
     async def remove(self, runs: Sequence[str]) -> None:
-        """See `Runtime.remove`. A window goes from its own session and from the hub at once."""
+        """See `Runtime.remove`. A window goes from its own session and from the hub at once; then the session."""
         panes = [self._panes[run] for run in runs if run in self._panes]
         for pane in panes:
             self._forget(pane.session.run)
         if panes and self._client is not None and not self._client.closed:
             # Refused means that it is gone already, which is what was wanted.
-            await self._client.try_many([[["kill-window", "-t", pane.window_id]] for pane in panes])
+            await self._client.try_many(
+                [[[verb, "-t", target]] for pane in panes for verb, target in _taking_away(pane)]
+            )
 
     async def end_server(self) -> None:
         """See `Runtime.end_server`. tmux is asked; a server that does not go is ended by its proved pid."""
@@ -286,9 +305,12 @@ class TmuxRuntime:
         base = [self._tmux, "-u", "-S", self._socket_path, "-f", conf]
         environment = identity.clean_environment(self._markers)
         if new:
-            argv = [*base, "-C", "new-session", "-s", HUB, "-x", str(COLUMNS), "-y", str(ROWS), "exec cat"]
+            argv = [*base, "-C", *_NEW_HUB, "exec cat"]
         else:
-            await must_answer([*base, "-N", "has-session", "-t", f"={HUB}"], environment, ANSWER_SECONDS)
+            has_hub = [*base, "-N", "has-session", "-t", f"={HUB}"]
+            if await answer(has_hub, environment, ANSWER_SECONDS) != 0:
+                # Somebody ended it. Everything else is where it was.
+                await answer([*base, "-N", *_NEW_HUB, "-d", "exec cat"], environment, ANSWER_SECONDS)
             argv = [*base, "-C", "-N", "attach-session", "-t", f"={HUB}"]
         client = await ControlClient.open(
             argv, environment, self._output, self._paused, self._closed, self._answers_again
@@ -389,14 +411,15 @@ class TmuxRuntime:
             except CorralError:
                 break
             now = parse_pane(lines[0]) if lines else None
-            if now is not None:
-                pane.session.exit = now.session.exit
-                if now.session.dead:
-                    break
-                if now.session.exit is not None and loop.time() - ended_at > _LAST_OUTPUT_SECONDS:
-                    break
-                if now.closed or loop.time() - ended_at > _LAST_OUTPUT_SECONDS:
-                    self._make_tmux_reap()
+            if now is None:
+                break  # somebody closed the pane
+            pane.session.exit = now.session.exit
+            if now.session.dead:
+                break
+            if now.session.exit is not None and loop.time() - ended_at > _LAST_OUTPUT_SECONDS:
+                break
+            if now.closed or loop.time() - ended_at > _LAST_OUTPUT_SECONDS:
+                self._make_tmux_reap()
             if loop.time() - ended_at > _STATUS_SECONDS:
                 break
             await asyncio.sleep(delay)
@@ -406,3 +429,11 @@ class TmuxRuntime:
         pane.session.dead = True
         pane.session.exit = pane.session.exit or ExitStatus()
         self._listener.exited(pane.session)
+
+
+def _link(window: str) -> list[str]:
+    return ["link-window", "-d", "-s", window, "-t", f"={HUB}:"]
+
+
+def _taking_away(pane: Pane) -> list[tuple[str, str]]:
+    return [("kill-window", pane.window_id), ("kill-session", pane.session_id)]
