@@ -223,7 +223,7 @@ class TmuxRuntime:
         return [pid for session, pids in self._guests.items() if session in sessions for pid in pids]
 
     async def remove(self, runs: Sequence[str]) -> None:
-        """See `Runtime.remove`. A window goes from its own session and from the hub at once; then the session."""
+        """See `Runtime.remove`. The session goes with all its windows, then the window that the hub shows."""
         panes = [self._panes[run] for run in runs if run in self._panes]
         for pane in panes:
             self._forget(pane.session.run)
@@ -436,4 +436,5 @@ def _link(window: str) -> list[str]:
 
 
 def _taking_away(pane: Pane) -> list[tuple[str, str]]:
-    return [("kill-window", pane.window_id), ("kill-session", pane.session_id)]
+    # In this order: the other way round, tmux 3.3a crashes if the session has another window with a dead pane.
+    return [("kill-session", pane.session_id), ("kill-window", pane.window_id)]
