@@ -30,13 +30,14 @@ def test_agents_that_end_at_once_fail_up_by_name_and_leave_their_last_words(inst
     instance.spec(toml({**agents, "well": {"command": IDLE}}))
     done = instance.run("up", check=False)
     assert done.returncode == 1
-    for name in _ENDINGS:
-        assert f"{name}: failed: " in done.stderr, done.stderr
+    # A program that a busy machine has not got to the end of by then is told by `ps` a moment later.
+    assert any(f"{name}: failed: " in done.stderr for name in _ENDINGS), done.stderr
     assert "well: started" in done.stderr
+    exits = {name: await_event(instance, "agent.exited", name) for name in _ENDINGS}
     table = ps(instance)
     assert table.pop("well")["state"] == "running"
     for name, (_, code, words) in _ENDINGS.items():
-        exited = await_event(instance, "agent.exited", name)
+        exited = exits[name]
         assert (exited["outcome"], exited["data"]["exit_code"]) == ("failed", code), name
         assert words in exited["data"]["last_words"], name
         assert (table[name]["state"], table[name]["exit_code"], table[name]["pid"]) == ("failed", code, None), name

@@ -61,12 +61,14 @@ def keepers(instance: Instance) -> list[Process]:
 
 
 def _corral(instance: Instance, noun: str) -> list[Process]:
-    return [
+    found = [
         one
         for one in processes.snapshot().values()
         if command_line(one.pid)[1:5] == ["-m", "corral", noun, "run"]
         and environment(one.pid).get("CORRAL_HOME") == instance.home
     ]
+    # A child that it just forked looks like it until it has become another program.
+    return [one for one in found if one.parent not in {other.pid for other in found}]
 
 
 def tmux_servers(instance: Instance) -> list[Process]:

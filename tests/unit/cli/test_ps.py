@@ -15,9 +15,10 @@ from tests.unit.cli.conftest import Corral
 from tests.unit.cli.terminal import run_on_terminal
 from tests.unit.client.fake_daemon import FakeDaemon, refusal, table, whole
 
+#: Days ago, so that it does not matter how long the tests before these took.
 NOW = time.time()
-RUNNING = f"shop builder-1 running working 4711 {NOW - 125} 2 cgroup /srv/shop ~"
-FAILED = f"shop builder-2 failed ~ ~ {NOW - 7300} 0 process-group /srv/shop no_such_command:_claude"
+RUNNING = f"shop builder-1 running working 4711 {NOW - 2.5 * 86400} 2 cgroup /srv/shop ~"
+FAILED = f"shop builder-2 failed ~ ~ {NOW - 5.5 * 86400} 0 process-group /srv/shop no_such_command:_claude"
 
 
 @pytest.fixture
@@ -32,8 +33,8 @@ class TestTable:
         assert outcome.code == 0
         assert outcome.out.splitlines() == [
             "TEAM  AGENT      STATE    ACTIVITY  PID   UP  RESTARTS  CONTAINMENT    WORKSPACE",
-            "shop  builder-1  running  working   4711  2m  2         cgroup         /srv/shop",
-            "shop  builder-2  failed   -         -     2h  0         process-group  /srv/shop",
+            "shop  builder-1  running  working   4711  2d  2         cgroup         /srv/shop",
+            "shop  builder-2  failed   -         -     5d  0         process-group  /srv/shop",
             "shop/builder-2 failed: no_such_command:_claude",
         ]
         assert team.last.headers["accept"] == "text/tab-separated-values"
