@@ -75,7 +75,10 @@ def _family(root: type[CorralError]) -> dict[str, type[CorralError]]:
 
 
 def from_json(error: dict[str, object]) -> CorralError:
-    """Rebuild an error that crossed a wire; a code this version does not know becomes a plain failure."""
-    kind = _family(CorralError).get(str(error.get("code")), CorralError)
+    """Rebuild an error that crossed a wire; a code that only the other side knows is a failure of that name."""
+    code = str(error.get("code", CorralError.code))
+    kind = _family(CorralError).get(code, CorralError)
     details = {k: v for k, v in error.items() if k not in ("code", "message", "remedy")}
-    return kind(str(error.get("message", "")), str(error.get("remedy", "")), **details)
+    rebuilt = kind(str(error.get("message", "")), str(error.get("remedy", "")), **details)
+    rebuilt.code = code
+    return rebuilt

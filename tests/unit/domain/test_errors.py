@@ -1,0 +1,17 @@
+"""Errors on their way over a wire."""
+
+import pytest
+
+from corral.domain.errors import CorralError, RefusedError, from_json
+
+
+def test_an_error_arrives_as_what_it_was() -> None:
+    sent = RefusedError("held", "wait", holder="ann")
+    got = from_json(sent.as_json())
+    assert (type(got), got.exit_code, got.as_json()) == (RefusedError, 4, sent.as_json())
+
+
+@pytest.mark.parametrize("code", ["store", "git", "of_a_later_version"])
+def test_a_code_that_is_not_known_here_is_a_failure_that_keeps_its_name(code: str) -> None:
+    got = from_json({"code": code, "message": "no", "remedy": ""})
+    assert (type(got), got.exit_code, got.code) == (CorralError, 1, code)
