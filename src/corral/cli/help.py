@@ -98,7 +98,7 @@ def overview(*, colour: bool = False) -> str:
     groups: dict[str, list[Entry]] = {}
     for entry in visible():
         groups.setdefault(entry.group, []).append(entry)
-    width = max(len(entry.name) for entries in groups.values() for entry in entries)
+    width = max((len(entry.name) for entries in groups.values() for entry in entries), default=0)
     parts = [
         f"corral {__version__}: a team runtime for coding agents",
         "usage: corral COMMAND … [--json] [--help]",
@@ -163,7 +163,7 @@ def _argument_text(argument: Argument) -> str:
 
 
 def _section(heading: str, rows: list[tuple[str, str]], colour: bool) -> str:
-    width = max(shown_width(left) for left, _ in rows)
+    width = max((shown_width(left) for left, _ in rows), default=0)
     body = "\n".join(f"  {padded(left, width)}   {right}" for left, right in rows)
     return paint(heading, BOLD, colour) + "\n" + body
 
