@@ -11,7 +11,7 @@ def test_an_error_arrives_as_what_it_was() -> None:
     assert (type(got), got.exit_code, got.as_json()) == (RefusedError, 4, sent.as_json())
 
 
-@pytest.mark.parametrize("code", ["store", "git", "of_a_later_version"])
+@pytest.mark.parametrize("code", ["of_a_later_version", "of_an_adapter_not_loaded_here"])
 def test_a_code_that_is_not_known_here_is_a_failure_that_keeps_its_name(code: str) -> None:
     got = from_json({"code": code, "message": "no", "remedy": ""})
     assert (type(got), got.exit_code, got.code) == (CorralError, 1, code)
