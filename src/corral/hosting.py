@@ -20,6 +20,8 @@ log = logging.getLogger("corral")
 
 #: A runtime directory may be cleared under us (a last logout, a cleaner of old files): one look at it now and then.
 _SOCKET_CHECK_SECONDS = 10.0
+#: Connections that may wait to be taken: more than would ever come at once, so that none is refused.
+BACKLOG = 512
 
 
 @contextlib.contextmanager
@@ -71,7 +73,7 @@ def listen(path: str) -> socket.socket:
         listening.bind(path)
     finally:
         os.umask(before)
-    listening.listen(512)
+    listening.listen(BACKLOG)
     listening.setblocking(False)
     return listening
 

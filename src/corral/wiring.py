@@ -129,7 +129,7 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
             tmux=os.environ.get("CORRAL_TMUX") or "tmux",
         ),
         containment=ProcessContainment(places, instance),
-        workspaces=GitWorkspaces(places),
+        workspaces=GitWorkspaces(places, instance),
         log=lambda team, agent: LogBook(places.agent_log(team, agent)),
         launches=lambda team: LaunchFiles(os.path.join(places.launch_dir, team)),
     )
@@ -147,7 +147,7 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
     watching = asyncio.get_running_loop().create_task(
         hosting.when_gone(places.keeper_socket, identity, service.done.set), name="watch the socket"
     )
-    await KeeperServer(service).serve(listening, lambda: hosting.say_ready(ready_fd))
+    await KeeperServer(service).serve(listening, lambda: hosting.say_ready(ready_fd), hosting.BACKLOG)
     watching.cancel()
     hosting.unlink_own(places.keeper_socket, identity)
     log.info("ended")

@@ -2,14 +2,17 @@
 
 import hashlib
 import os
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.faults.support.population import population
+from tests.faults.support.population import population, send_signal, tmux_servers
 from tests.faults.support.teams import IDLE, await_event, down, ps, toml
 from tests.support.instance import Instance
+from tests.support.processes import descendants, snapshot
 from tests.support.waiting import wait_for
 
 #: What ends at once: command, exit code, and what its last words have to say.
@@ -138,3 +141,45 @@ def test_an_agent_whose_terminal_a_person_closes_is_hung_up(instance: Instance) 
     assert ps(instance)["a"]["state"] == "failed"
     instance.run("up")
     assert ps(instance)["a"]["state"] == "running"
+
+
+def test_last_words_are_kept_though_tmux_is_held_up_when_the_program_ends(
+    instance: Instance, own_directory: Path
+) -> None:
+    instance.spec(toml({"a": {"command": ["sh", "-c", "cat go; seq 1 60; echo good bye; touch over; exit 5"]}}))
+    os.mkfifo(own_directory / "go")
+    instance.run("up")
+    (server,) = tmux_servers(instance)
+    send_signal(server, signal.SIGSTOP)
+    (own_directory / "go").write_text("go on\n")
+    wait_for((own_directory / "over").exists, 10, "the program's end")
+    time.sleep(1)  # a tmux that is this late, which is what is tested
+    send_signal(server, signal.SIGCONT)
+    exited = await_event(instance, "agent.exited", "a")
+    assert (exited["data"]["exit_code"], exited["data"]["last_words"].splitlines()[-1]) == (5, "good bye")
+    said = instance.run("logs", "-n", "all", "--raw", "a").stdout
+    assert said == "go on\r\n" + "".join(f"{number}\r\n" for number in range(1, 61)) + "good bye\r\n"
+
+
+def test_the_end_of_an_agent_is_noticed_though_its_terminal_was_halted(instance: Instance) -> None:
+    instance.spec(toml({"a": {"command": ["sh", "-c", "echo $$; while :; do echo again; sleep 0.05; done"]}}))
+    instance.run("up")
+    with instance.follow("logs", "-f", "a") as logs:
+        logs.line()
+    pid = ps(instance)["a"]["pid"]
+    socket = os.path.join(instance.runtime, "tmux", "shop.sock")
+    subprocess.run(["tmux", "-N", "-S", socket, "send-keys", "-t", "=a:", "C-s"], check=True, capture_output=True)
+    os.kill(pid, signal.SIGKILL)
+    exited = await_event(instance, "agent.exited", "a", seconds=5)
+    assert exited["data"]["exit_code"] == 137
+
+
+def test_the_end_of_a_shell_that_had_the_terminal_for_its_job_is_noticed(instance: Instance) -> None:
+    instance.spec(toml({"a": {"command": ["bash", "--norc", "-i"], "prompt": "sleep 86400"}}))
+    instance.run("up")
+    shell = ps(instance)["a"]["pid"]
+    job = wait_for(lambda: next(iter(descendants(shell, snapshot())), None), 20, "the shell's job")
+    os.kill(shell, signal.SIGKILL)
+    exited = await_event(instance, "agent.exited", "a", seconds=5)
+    assert exited["data"]["exit_code"] == 137
+    os.kill(job, signal.SIGKILL)

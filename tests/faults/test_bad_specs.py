@@ -46,7 +46,7 @@ def test_bytes_that_are_no_text_are_refused(instance: Instance, own_directory: P
 def test_a_file_that_is_not_there_starts_nothing(instance: Instance, own_directory: Path) -> None:
     assert instance.error("up")[0] == 3
     assert instance.error("up", "-f", "other.toml")[0] == 3
-    assert instance.error("up", "-f", str(own_directory))[0] == 1
+    assert instance.error("up", "-f", str(own_directory))[0] == 2
     _nothing_was_made(instance)
 
 

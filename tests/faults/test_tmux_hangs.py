@@ -64,7 +64,7 @@ def test_while_tmux_hangs_nothing_is_reported_gone_and_nothing_is_done_to_it(ins
             code, error = instance.error(*command)
             assert (code, error["code"]) == (6, "unavailable"), (command, error)
             assert error["remedy"], command
-            assert time.monotonic() - began < 12
+            assert time.monotonic() - began < 4, command  # it is known to be silent, and gets less than at first
         reasons = {agent["reason"] for agent in ps(instance).values()}
         assert all("tmux" in reason for reason in reasons), reasons
         assert population(instance) == {name: [pid] for name, pid in before.items()}
@@ -84,7 +84,8 @@ def test_a_team_whose_tmux_hangs_can_be_taken_down(instance: Instance) -> None:
     with hung(server):
         began = time.monotonic()
         receipt = down(instance)
-        assert time.monotonic() - began < 40
+        # A look that is under way, its own look, and no more: a server that is silent is not asked to go.
+        assert time.monotonic() - began < 15
         assert sorted(receipt["stopped"]) == sorted(_NAMES)
     assert population(instance) == {}
     assert tmux_servers(instance) == []

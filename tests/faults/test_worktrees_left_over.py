@@ -221,7 +221,7 @@ def test_a_branch_without_a_worktree_is_gone_on_with(instance: Instance, repo: C
     assert git(_worktree(instance), "symbolic-ref", "--short", "HEAD") == "corral/shop/a"
 
 
-def test_a_branch_that_is_checked_out_elsewhere_is_refused_and_stays_there(
+def test_a_branch_that_is_checked_out_elsewhere_stays_there_and_the_agent_gets_another(
     instance: Instance, repo: Callable[..., Path], own_directory: Path
 ) -> None:
     path = repo()
@@ -230,14 +230,54 @@ def test_a_branch_that_is_checked_out_elsewhere_is_refused_and_stays_there(
     _untracked(elsewhere)
     before = tree(elsewhere)
     _team(instance, path)
-    assert instance.run("up", check=False).returncode == 1
-    agent = ps(instance)["a"]
-    assert agent["state"] == "failed"
-    assert str(elsewhere) in agent["reason"]
-    assert not _worktree(instance).exists()
+    (note,) = instance.json("up")["notes"]
+    assert str(elsewhere) in note
+    assert git(_worktree(instance), "branch", "--show-current").startswith("corral/shop/a.")
     down(instance, "--discard")
     assert tree(elsewhere) == before
-    assert git(path, "rev-parse", "--verify", "corral/shop/a")
+    assert git(path, "branch", "--format=%(refname:short)").split() == ["corral/shop/a", "main"]
+
+
+def test_a_commit_that_only_the_reflog_knows_is_work(instance: Instance, repo: Callable[..., Path]) -> None:
+    path = repo()
+    _team(instance, path)
+    instance.run("up")
+    worktree = _worktree(instance)
+    _detached(worktree)
+    tip = git(worktree, "rev-parse", "HEAD")
+    git(worktree, "checkout", "--quiet", "corral/shop/a")
+    (kept,) = down(instance)["kept"]
+    assert kept["why"] == "1 commit that is nowhere else"
+    git(path, "branch", "rescued", tip)
+    assert down(instance)["kept"] == []
+    assert git(path, "show", "rescued:more.txt") == "more"
+
+
+def test_a_commit_whose_branch_was_deleted_is_work(instance: Instance, repo: Callable[..., Path]) -> None:
+    path = repo()
+    _team(instance, path)
+    instance.run("up")
+    worktree = _worktree(instance)
+    git(worktree, "switch", "--quiet", "-c", "feature")
+    _committed(worktree)
+    git(worktree, "switch", "--quiet", "corral/shop/a")
+    git(worktree, "branch", "--quiet", "-D", "feature")
+    (kept,) = down(instance)["kept"]
+    assert kept["why"] == "1 commit that is nowhere else"
+
+
+def test_what_was_amended_or_rebased_is_no_reason_to_keep(instance: Instance, repo: Callable[..., Path]) -> None:
+    path = repo()
+    _team(instance, path)
+    instance.run("up")
+    worktree = _worktree(instance)
+    _committed(worktree)
+    git(worktree, "commit", "--quiet", "--amend", "--message=Better words")
+    git(path, "commit", "--quiet", "--allow-empty", "--message=Meanwhile")
+    git(worktree, "rebase", "--quiet", "main")
+    git(path, "merge", "--quiet", "corral/shop/a")
+    assert down(instance)["kept"] == []
+    assert git(path, "branch", "--format=%(refname:short)") == "main"
 
 
 def test_a_home_behind_a_symbolic_link_finds_its_worktrees_again(

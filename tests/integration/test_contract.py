@@ -53,6 +53,57 @@ def test_the_defaults_follow_xdg(instance: Instance, own_directory: Path) -> Non
     instance.run("daemon", "stop", env=env)
 
 
+def test_events_of_what_never_was_end_with_3(instance: Instance) -> None:
+    instance.spec(SHOP)
+    instance.run("up")
+    for of in (["--agent", "nope"], ["--agent", "shop/nope"], ["--team", "nope"], ["--team", "nope", "-n", "0"]):
+        code, error = instance.error("events", *of)
+        assert (code, error["code"]) == (3, "not_found"), of
+    assert instance.run("events", "--agent", "a", "-n", "0").stdout == ""
+    with instance.follow("events", "-f", "--json", "--agent", "b") as stream:
+        instance.spec(SHOP + '[agents.b]\ncommand = ["cat"]\n')
+        instance.run("up")
+        assert stream.until(lambda event: event["event"] == "agent.started", 20)["agent"] == "b"
+    instance.run("down")
+    assert instance.run("events", "--team", "shop").stdout  # what was, was
+
+
+def test_ps_lists_in_the_order_of_the_file_also_after_it_changed(instance: Instance) -> None:
+    def agent(name: str, count: int = 1) -> str:
+        return f'[agents.{name}]\ncommand = ["cat"]\ncount = {count}\n'
+
+    def listed() -> list[str]:
+        return [agent["agent"] for agent in instance.json("ps")]
+
+    team = '[team]\nname = "shop"\n'
+    instance.spec(team + agent("b", 2) + agent("a"))
+    instance.run("up")
+    assert listed() == ["b-1", "b-2", "a"]
+    instance.spec(team + agent("b", 3) + agent("a"))
+    instance.run("up")
+    assert listed() == ["b-1", "b-2", "b-3", "a"]
+    instance.spec(team + agent("c") + agent("a") + agent("b", 3))
+    instance.run("up", "c")
+    assert listed() == ["c", "a", "b-1", "b-2", "b-3"]
+    instance.spec(team + agent("b", 2) + agent("c"))
+    instance.run("up", "--dry-run")
+    assert listed() == ["c", "a", "b-1", "b-2", "b-3"]
+    instance.run("up")  # nothing to start, but what the file does not have any more goes last
+    assert listed() == ["b-1", "b-2", "c", "a", "b-3"]
+    instance.run("daemon", "stop")
+    instance.run("daemon", "start")
+    assert listed() == ["b-1", "b-2", "c", "a", "b-3"]
+
+
+def test_an_agent_that_was_never_started_is_contained_by_nothing(instance: Instance, own_directory: Path) -> None:
+    (own_directory / "occupied").write_text("a file, and no directory")
+    instance.spec(SHOP + '[agents.b]\ncommand = ["cat"]\nworkspace = "occupied"\n')
+    assert instance.run("up", check=False).returncode == 1
+    agents = {agent["agent"]: agent for agent in instance.json("ps")}
+    assert (agents["a"]["containment"], agents["b"]["containment"]) == ("process", "none")
+    assert (agents["b"]["state"], agents["b"]["pid"]) == ("failed", None)
+
+
 def test_ps_has_the_fields_of_the_contract(instance: Instance) -> None:
     instance.spec(SHOP)
     instance.run("up")

@@ -185,8 +185,9 @@ def test_an_agent_that_dies_is_started_again(instance: Instance, policy: str) ->
     instance.spec(f'[team]\nname = "shop"\n[agents.a]\ncommand = ["cat"]\nrestart = "{policy}"\n')
     instance.run("up")
     (before,) = instance.json("ps")
-    with instance.follow("events", "-f", "--json", "-n", "0") as events:
-        os.kill(before["pid"], 9)
+    known = len(instance.run("events", "--json", "-n", "all").stdout.splitlines())
+    os.kill(before["pid"], 9)
+    with instance.follow("events", "-f", "--json", "--after", str(known)) as events:
         exited = events.until(lambda event: event["event"] == "agent.exited")
         events.until(lambda event: event["event"] == "agent.started")
     assert (exited["data"]["exit_code"], exited["data"]["signal"]) == (137, "SIGKILL")

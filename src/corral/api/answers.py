@@ -22,6 +22,9 @@ _encode = msgspec.json.Encoder().encode
 #: Status of an answer for each code of the error tree; anything else is a failure of ours.
 _STATUS = {2: 400, 3: 404, 4: 409, 5: 500, 6: 503}
 
+#: `containment` of an agent that was never started: there is nothing of it that could be contained.
+NOT_CONTAINED = "none"
+
 
 def json(value: object, status: int = 200) -> Response:
     """One JSON document."""
@@ -118,7 +121,7 @@ def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
         "user": agent.user,
         "host": agent.host,
         "workspace": agent.workspace,
-        "containment": agent.containment,
+        "containment": agent.containment or NOT_CONTAINED,
         "restarts": agent.restarts,
         "since": timestamp(agent.since),
         "command": agent.command,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -20,7 +20,7 @@ from corral.domain.records import Agent
 from corral.places import Places
 from corral.service.agents import Agents
 from corral.service.down import Down
-from corral.service.journal import Journal
+from corral.service.journal import Awaited, Journal
 from corral.service.progress import Tell
 from corral.service.resolve import find_agent, find_agents, find_team
 from corral.service.up import Up
@@ -68,7 +68,12 @@ def make_app(services: Services) -> Starlette:
             Route("/v1/screen", api.screen, methods=["GET"]),
             Route("/v1/events", api.events, methods=["GET"]),
         ],
-        exception_handlers={CorralError: _on_error, HTTPException: _on_http_error, Exception: _on_crash},
+        exception_handlers={
+            CorralError: _on_error,
+            HTTPException: _on_http_error,
+            ClientDisconnect: _on_gone,
+            Exception: _on_crash,
+        },
     )
 
 
@@ -81,6 +86,11 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = NotFoundError if error.status_code == 404 else WrongUseError
     return answers.failure(kind(f"{request.method} {request.url.path}: {error.detail}", "docs/reference/api.md"))
+
+
+async def _on_gone(_: Request, __: Exception) -> Response:
+    """The caller went away before it had said all. Nothing was begun, and nobody hears this."""
+    return Response(status_code=400)
 
 
 async def _on_crash(_: Request, error: Exception) -> Response:
@@ -145,9 +155,9 @@ class _Api:
     async def down(self, request: Request) -> Response:
         order = await requests.body(request, requests.DownBody)
         who = requests.caller(request)
-        team = find_team(self._registry, name=order.team or "", file=order.file or "", cwd=order.cwd)
+        team = self._services.down.find(name=order.team or "", file=order.file or "", cwd=order.cwd)
         return self._work(
-            lambda tell: self._services.down(who, team.name, grace=order.grace, discard=order.discard, tell=tell)
+            lambda tell: self._services.down(who, team, grace=order.grace, discard=order.discard, tell=tell)
         )
 
     async def stop(self, request: Request) -> Response:
@@ -207,15 +217,20 @@ class _Api:
         )
 
     async def events(self, request: Request) -> Response:
-        entries = self._services.journal.read(
-            team=requests.text(request, "team"),
-            agent=requests.text(request, "agent"),
+        journal = self._services.journal
+        team, agent = requests.text(request, "team"), requests.text(request, "agent")
+        follow = requests.flag(request, "follow")
+        if not follow:  # a follower may wait for one that is yet to come
+            await journal.must_know(team=team, agent=agent)
+        entries = journal.read(
+            team=team,
+            agent=agent,
             after=requests.whole_number(request, "after"),
             since=requests.number(request, "since"),
             last=requests.whole_number(request, "lines"),
-            follow=requests.flag(request, "follow"),
+            follow=follow,
         )
-        return answers.lines(answers.event(entry) async for entry in entries)
+        return answers.lines(entry if isinstance(entry, Awaited) else answers.event(entry) async for entry in entries)
 
     async def _on_agents(self, request: Request, use_case: Callable[..., Awaitable[object]]) -> Response:
         order = await requests.body(request, requests.AgentsBody)

@@ -27,6 +27,8 @@ MOMENT = "moment"
 
 # What a shell may offer for a value.
 AGENTS = "agents"
+#: The agents that a corral.toml declares, up or not.
+DECLARED = "declared"
 TEAMS = "teams"
 FILES = "files"
 COMMANDS = "commands"

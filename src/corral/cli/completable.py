@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from corral.cli.command import COMMANDS, Argument, Command, Option
 from corral.cli.commands import visible
 
-#: Prints the names of the agents, or of the teams, that are up; nothing, quietly, where none can be told.
+#: Prints the names of the agents (bare, or all as TEAM/AGENT) or of the teams that are up, or the agents that a file
+#: declares; nothing, quietly, where none can be told. Starts nothing.
 ASK_AGENTS = "corral ps -q 2>/dev/null"
+ASK_FULL = "corral ps --full 2>/dev/null"
 ASK_TEAMS = "corral ps --teams 2>/dev/null"
+ASK_DECLARED = "corral up --names"
 
 
 def top() -> list[Command]:
@@ -46,8 +49,20 @@ def spellings(option: Option) -> list[str]:
     return [f"--{option.name}"] + ([f"-{option.short}"] if option.short else [])
 
 
+def asking(script: str) -> str:
+    """`script` with the questions in it."""
+    for name, question in (
+        ("AGENTS", ASK_AGENTS),
+        ("FULL", ASK_FULL),
+        ("TEAMS", ASK_TEAMS),
+        ("DECLARED", ASK_DECLARED),
+    ):
+        script = script.replace(f"@ASK_{name}@", question)
+    return script
+
+
 def offer(of: Option | Argument) -> tuple[str, tuple[str, ...]]:
-    """What may stand there: a kind (`agents`, `teams`, `files`, `words`, or none), and for `words` which."""
+    """What may stand there: a kind (`agents`, `declared`, `teams`, `files`, `words`, none), and for `words` which."""
     if of.choices:
         return "words", of.choices
     if of.offers == COMMANDS:

@@ -31,8 +31,8 @@ COMMAND = Command(
     "completion",
     "print a completion script for your shell",
     description=(
-        "The script completes commands, options, their values, and the names of the agents that are up.\n"
-        "It asks `corral ps` for those, which starts nothing."
+        "The script completes commands, options, their values, the names of the agents that are up, and for\n"
+        "corral up those that the file declares. It asks corral ps for the first, which starts nothing."
     ),
     examples=(
         ('eval "$(corral completion bash)"', "bash: put this line into ~/.bashrc"),

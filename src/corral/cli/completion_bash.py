@@ -2,7 +2,7 @@
 
 from corral.cli import completable
 from corral.cli.command import Argument, Option
-from corral.cli.completable import ASK_AGENTS, ASK_TEAMS, last_word, offer, spellings
+from corral.cli.completable import asking, last_word, offer, spellings
 
 _FRAME = """\
 # Completion of corral for bash. Made by: corral completion bash
@@ -28,14 +28,23 @@ _corral_options() {
     esac
 }
 
+# Agents that are up and fit what is typed ($1): by their bare names, else as TEAM/AGENT.
+_corral_agents() {
+    local names=''
+    [[ $1 == */* ]] || names=$(compgen -W "$(@ASK_AGENTS@)" -- "$1")
+    [[ -n $names ]] || names=$(@ASK_FULL@)
+    echo "$names"
+}
+
 _corral() {
-    local cur=${COMP_WORDS[COMP_CWORD]} command='' option='' word ended='' offered=''
+    local cur=${COMP_WORDS[COMP_CWORD]} command='' option='' word ended='' offered='' file=''
     local -i at position=0
     # Bash makes a word of its own of the = in --team=shop.
     [[ $cur == '=' ]] && cur=''
     for ((at = 1; at < COMP_CWORD; at++)); do
         word=${COMP_WORDS[at]}
         if [[ -n $option ]]; then
+            [[ $option != -f && $option != --file ]] || file=$word
             [[ $word == '=' ]] || option=''
         elif [[ -z $ended && $word == '--' ]]; then
             ended=1
@@ -58,7 +67,8 @@ _corral() {
         kind=$(_corral_kind "$command" "$position")
     fi
     case $kind in
-        agents) offered=$(@ASK_AGENTS@) ;;
+        agents) offered=$(_corral_agents "$cur") ;;
+        declared) offered=$(@ASK_DECLARED@ ${file:+-f "${file/#\\~\\//$HOME/}"} 2>/dev/null) ;;
         teams) offered=$(@ASK_TEAMS@) ;;
         words\\ *) offered=${kind#words } ;;
         files)
@@ -104,11 +114,9 @@ def render() -> str:
             kinds.append(f"        {key}) echo '{' '.join(_offered(argument))}' ;;")
         every = " ".join(spelling for option in completable.options(command) for spelling in spellings(option))
         listed.append(f"        '{command.name}') echo '{every}' ;;")
-    return (
+    return asking(
         _FRAME.replace("@KINDS@", "\n".join(kinds))
         .replace("@VALUED@", "\n".join(valued))
         .replace("@OPTIONS@", "\n".join(listed))
         .replace("@GROUPS@", " ".join(group.name for group in completable.groups()))
-        .replace("@ASK_AGENTS@", ASK_AGENTS)
-        .replace("@ASK_TEAMS@", ASK_TEAMS)
     )

@@ -2,7 +2,7 @@
 
 from corral.cli import completable
 from corral.cli.command import Argument, Option
-from corral.cli.completable import ASK_AGENTS, ASK_TEAMS, last_word, offer, spellings
+from corral.cli.completable import asking, last_word, offer, spellings
 
 _FRAME = """\
 # Completion of corral for fish. Made by: corral completion fish
@@ -44,6 +44,30 @@ function __corral_at
     test "$where[1]" = "$argv[1]" -a "$where[2]" = "$argv[2]"
 end
 
+# Agents that are up and fit what is typed: by their bare names, else as TEAM/AGENT.
+function __corral_agents
+    set -l typed (commandline -ct)
+    set -l names (@ASK_AGENTS@)
+    if string match -q -- '*/*' $typed; or not string match -q -- "$typed*" $names
+        set names (@ASK_FULL@)
+    end
+    string join \\n -- $names
+end
+
+function __corral_declared
+    set -l words (commandline -opc)
+    set -l file
+    for at in (seq 2 (count $words))
+        switch $words[$at]
+            case -f --file
+                set file -f $words[(math $at + 1)]
+            case '--file=*'
+                set file -f (string replace -- --file= '' $words[$at])
+        end
+    end
+    @ASK_DECLARED@ (string replace -r -- '^~/' "$HOME/" $file) 2>/dev/null
+end
+
 complete -c corral -f
 @LINES@
 """
@@ -73,7 +97,7 @@ def render() -> str:
             if values:
                 where = here if argument.repeated else f'__corral_at "{command.name}" {position}'
                 lines.append(f"complete -c corral -n {_quoted(where)} {values}")
-    return (
+    return asking(
         _FRAME.replace("@VALUED@", " ".join(valued))
         .replace("@GROUPS@", " ".join(group.name for group in completable.groups()))
         .replace("@LINES@", "\n".join(lines))
@@ -94,10 +118,10 @@ def _values(of: Option | Argument) -> str:
     """What fish is told about a value; an option's excludes files (-x) unless files are meant."""
     kind, words = offer(of)
     exclusive = "-x " if isinstance(of, Option) else ""
-    if kind == "agents":
-        return f"{exclusive}-a '({ASK_AGENTS})'"
+    if kind in ("agents", "declared"):
+        return f"{exclusive}-a '(__corral_{kind})'"
     if kind == "teams":
-        return f"{exclusive}-a '({ASK_TEAMS})'"
+        return f"{exclusive}-a '(@ASK_TEAMS@)'"
     if kind == "words":
         return f"{exclusive}-a {_quoted(' '.join(words))}"
     return "-r -F" if kind == "files" else ""

@@ -2,15 +2,25 @@
 
 from corral.cli import completable
 from corral.cli.command import Argument, Command, Option
-from corral.cli.completable import ASK_AGENTS, ASK_TEAMS, last_word, offer
+from corral.cli.completable import asking, last_word, offer
 
 _FRAME = """\
 #compdef corral
 # Completion of corral for zsh. Made by: corral completion zsh
 
+# Agents that are up and fit what is typed: by their bare names, else as TEAM/AGENT.
 _corral_agents() {
     local -a names
     names=(${(f)"$(@ASK_AGENTS@)"})
+    [[ $PREFIX != */* ]] && compadd -a names && return
+    names=(${(f)"$(@ASK_FULL@)"})
+    compadd -a names
+}
+
+_corral_declared() {
+    local -a names
+    local file=${(Q)opt_args[-f]:-${(Q)opt_args[--file]}}
+    names=(${(f)"$(@ASK_DECLARED@ ${file:+-f} ${file:+${file/#\\~\\//$HOME/}} 2>/dev/null)"})
     compadd -a names
 }
 
@@ -59,12 +69,7 @@ def render() -> str:
     top = completable.top()
     commands = "\n".join(f"        {_quoted(_described(command))}" for command in top)
     cases = "\n".join(_group(command) if command.commands else _leaf(command, " " * 16) for command in top)
-    return (
-        _FRAME.replace("@COMMANDS@", commands)
-        .replace("@CASES@", cases)
-        .replace("@ASK_AGENTS@", ASK_AGENTS)
-        .replace("@ASK_TEAMS@", ASK_TEAMS)
-    )
+    return asking(_FRAME.replace("@COMMANDS@", commands).replace("@CASES@", cases))
 
 
 def _described(command: Command) -> str:
@@ -119,7 +124,8 @@ def _argument(argument: Argument, position: int) -> str:
 
 def _action(of: Option | Argument) -> str:
     kind, words = offer(of)
-    actions = {"agents": "_corral_agents", "teams": "_corral_teams", "files": "_files", "words": f"({' '.join(words)})"}
+    actions = {kind: f"_corral_{kind}" for kind in ("agents", "declared", "teams")}
+    actions |= {"files": "_files", "words": f"({' '.join(words)})"}
     # Not the blank that zsh has for this: it makes the first tab show that nothing is to be offered.
     return actions.get(kind, "( )")
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 
 from corral.cli.command import AGENTS, COUNT, INTEGER, MOMENT, TEAM, Command, Invocation, Option
-from corral.cli.output import DIM, RED, json_line, paint, say, takes_colour, write_bytes
+from corral.cli.output import DIM, RED, json_line, paint, remark, say, takes_colour, write_bytes
 from corral.cli.targets import agent_and_team, here
 from corral.cli.values import ALL
 from corral.client.absence import has_history, nothing_is_up
@@ -32,7 +32,10 @@ def run(invocation: Invocation) -> int:
         ("follow", "1" if invocation.flag("follow") else "0"),
     ]
     colour = takes_colour(sys.stdout)
-    for record in _journal(invocation.places, target("/v1/events", parameters)):
+    of = "/".join(name for name in (team, agent) if name)
+    for record in _journal(invocation.places, target("/v1/events", parameters), of):
+        if "awaited" in record and not invocation.json:
+            remark(f"nothing has happened to {record['awaited']} yet; waiting for it")
         if "event" not in record:
             continue
         if invocation.json:
@@ -45,12 +48,14 @@ def run(invocation: Invocation) -> int:
     return 0
 
 
-def _journal(places: Places, request: str) -> Iterator[Record]:
-    """The entries of the journal. An instance that was never used has none, and that is no error."""
+def _journal(places: Places, request: str, of: str) -> Iterator[Record]:
+    """The entries of the journal, `of` some team or agent. An instance that was never used has none at all."""
     try:
         yield from records(places, "GET", request)
     except NotFoundError as error:
         if not has_history(places):
+            if of:
+                raise NotFoundError(f"there is no journal yet, so nothing of {of}", error.remedy) from None
             return
         if nothing_is_up(places):
             raise UnavailableError("the daemon reads the journal, and is not running", "corral daemon start") from error
@@ -70,7 +75,7 @@ def line(event: Record, *, colour: bool = False) -> str:
         parts.append(paint(outcome, RED, colour))
     data = event.get("data")
     if isinstance(data, dict):
-        parts.extend(f"{name}={_shown(value)}" for name, value in data.items() if value is not None)
+        parts.extend(f"{name}={_shown(value)}" for name, value in data.items() if value not in (None, ""))
     who = event.get("who")
     if isinstance(who, dict):
         parts.append(paint(f"by {who.get('agent') or who.get('user') or who.get('uid')}", DIM, colour))
@@ -97,7 +102,8 @@ COMMAND = Command(
     description=(
         "One line an event: when, which team and agent, what, and who asked for it. The journal has everything\n"
         "that was done and everything that was seen, in order. With --json: JSON lines with seq, time, team,\n"
-        "agent, event, who, outcome and data."
+        "agent, event, who, outcome and data. A team or an agent that the journal has never had is an error;\n"
+        "with -f it is waited for."
     ),
     examples=(
         ("corral events", f"the last {DEFAULT_LINES}"),

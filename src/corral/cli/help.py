@@ -5,7 +5,7 @@ import sys
 from corral import __version__
 from corral.cli.command import COMMANDS, Argument, Command, Invocation, Option
 from corral.cli.commands import Entry, named, visible
-from corral.cli.output import BOLD, paint, takes_colour, write_json
+from corral.cli.output import BOLD, paint, takes_colour, width_of, write_json
 from corral.cli.table import padded, shown_width
 from corral.domain.errors import WrongUseError
 
@@ -18,6 +18,9 @@ EXIT_CODES = (
     (5, "something was left behind"),
     (6, "the daemon, a keeper or tmux did not answer"),
 )
+
+#: Longer lines are hard to read, however wide the terminal is. What goes through a pipe mostly goes to a pager.
+_WIDEST, _IN_A_PIPE = 110, 80
 
 
 def run(invocation: Invocation) -> int:
@@ -45,7 +48,7 @@ def show_command(command: Command, *, as_json: bool) -> int:
     if as_json:
         write_json(described(command))
     else:
-        sys.stdout.write(command_help(command, colour=takes_colour(sys.stdout)))
+        sys.stdout.write(command_help(command, colour=takes_colour(sys.stdout), width=_width()))
     return 0
 
 
@@ -64,21 +67,21 @@ def usage(command: Command) -> str:
     return " ".join(words)
 
 
-def command_help(command: Command, *, colour: bool = False) -> str:
-    """The whole help text of a command or a group."""
-    parts = [f"usage: {usage(command)}", _sentence(command.summary)]
+def command_help(command: Command, *, colour: bool = False, width: int = _WIDEST) -> str:
+    """The whole help text of a command or a group, in lines of at most `width`."""
+    parts = [_wrapped(f"usage: {usage(command)}", width, " " * 8), _wrapped(_sentence(command.summary), width)]
     if command.description:
-        parts.append(command.description)
+        parts.append(_wrapped(command.description, width))
     if command.commands:
         rows = [(child.name.rpartition(" ")[2], child.summary) for child in command.commands if not child.hidden]
-        parts.append(_section("commands", rows, colour))
+        parts.append(_section("commands", rows, colour, width))
     if command.arguments:
         rows = [(argument.name, _argument_text(argument)) for argument in command.arguments]
-        parts.append(_section("arguments", rows, colour))
+        parts.append(_section("arguments", rows, colour, width))
     rows = [(_aligned_spelling(option), option_text(option)) for option in _shown(command)]
-    parts.append(_section("options", rows, colour))
+    parts.append(_section("options", rows, colour, width))
     if command.examples:
-        lines = [line for example, what in command.examples for line in (f"  {example}", f"      {what}")]
+        lines = [f"  {example}\n{_wrapped(' ' * 6 + what, width, ' ' * 6)}" for example, what in command.examples]
         parts.append(paint("examples", BOLD, colour) + "\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
 
@@ -93,29 +96,32 @@ def option_text(option: Option) -> str:
     return text
 
 
-def overview(*, colour: bool = False) -> str:
-    """The text of `corral --help`."""
+def overview(*, colour: bool = False, width: int = _WIDEST) -> str:
+    """The text of `corral --help`, in lines of at most `width`."""
     groups: dict[str, list[Entry]] = {}
     for entry in visible():
         groups.setdefault(entry.group, []).append(entry)
-    width = max((len(entry.name) for entries in groups.values() for entry in entries), default=0)
+    longest = max((len(entry.name) for entries in groups.values() for entry in entries), default=0)
     parts = [
         f"corral {__version__}: a team runtime for coding agents",
         "usage: corral COMMAND … [--json] [--help]",
     ]
     for heading, entries in groups.items():
-        rows = [(entry.name.ljust(width), entry.summary) for entry in entries]
-        parts.append(_section(heading, rows, colour))
+        rows = [(entry.name.ljust(longest), entry.summary) for entry in entries]
+        parts.append(_section(heading, rows, colour, width))
     rows = [
         ("corral init", "look at this repository, write a corral.toml"),
         ("corral up", "start the team it declares"),
         ("corral attach builder-1", "join an agent; leave again with ctrl-b d"),
         ("corral down", "take everything down, with a receipt"),
     ]
-    parts.append(_section("first steps", rows, colour))
-    parts.append(_section("exit codes", [(str(code), meaning) for code, meaning in EXIT_CODES], colour))
+    parts.append(_section("first steps", rows, colour, width))
+    parts.append(_section("exit codes", [(str(code), meaning) for code, meaning in EXIT_CODES], colour, width))
     parts.append(
-        "corral help COMMAND explains one, with examples. CORRAL_HOME and CORRAL_RUNTIME_DIR choose the instance."
+        _wrapped(
+            "corral help COMMAND explains one, with examples. CORRAL_HOME and CORRAL_RUNTIME_DIR choose the instance.",
+            width,
+        )
     )
     return "\n\n".join(parts) + "\n"
 
@@ -146,7 +152,7 @@ def _show_overview(*, as_json: bool) -> int:
         codes = {str(code): meaning for code, meaning in EXIT_CODES}
         write_json({"version": __version__, "commands": commands, "exit_codes": codes})
     else:
-        sys.stdout.write(overview(colour=takes_colour(sys.stdout)))
+        sys.stdout.write(overview(colour=takes_colour(sys.stdout), width=_width()))
     return 0
 
 
@@ -162,10 +168,26 @@ def _argument_text(argument: Argument) -> str:
     return argument.summary + (f" ({' | '.join(argument.choices)})" if argument.choices else "")
 
 
-def _section(heading: str, rows: list[tuple[str, str]], colour: bool) -> str:
-    width = max((shown_width(left) for left, _ in rows), default=0)
-    body = "\n".join(f"  {padded(left, width)}   {right}" for left, right in rows)
+def _section(heading: str, rows: list[tuple[str, str]], colour: bool, width: int) -> str:
+    left_width = max((shown_width(left) for left, _ in rows), default=0)
+    indent = " " * (left_width + 5)
+    body = "\n".join(_wrapped(f"  {padded(left, left_width)}   {right}", width, indent) for left, right in rows)
     return paint(heading, BOLD, colour) + "\n" + body
+
+
+def _width() -> int:
+    return min(width_of(sys.stdout) or _IN_A_PIPE, _WIDEST)
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> str:
+    """`text` in lines of at most `width`, broken between words; all but the first begin with `indent`."""
+    from textwrap import wrap
+
+    # Blanks that align are no places to break at.
+    head = text[: len(indent)]
+    rest = " ".join(text[len(indent) :].split("\n"))
+    lines = wrap(rest, max(width - len(indent), 20), break_long_words=False, break_on_hyphens=False)
+    return ("\n" + indent).join([head + (lines[0] if lines else ""), *lines[1:]])
 
 
 def _sentence(summary: str) -> str:

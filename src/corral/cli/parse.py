@@ -46,7 +46,7 @@ def _group_itself(command: Command, argv: "Sequence[str]") -> Invocation:
     known = [child.name.rpartition(" ")[2] for child in command.commands if not child.hidden]
     choice = f"one of: {', '.join(known)}"
     if not words:
-        raise WrongUseError(f"corral {command.name} needs {choice}", f"corral {command.name} --help explains them")
+        raise WrongUseError(f"{command.name} needs {choice}", f"corral {command.name} --help explains them")
     from corral.cli.suggest import did_you_mean
 
     raise WrongUseError(
@@ -148,14 +148,14 @@ class _Reader:
             words = words[len(taken) :]
             if not taken:
                 if argument.required:
-                    raise WrongUseError(f"corral {self.command.name} needs {argument.name}", self.see_help())
+                    raise WrongUseError(f"{self.command.name} needs {argument.name}", self.see_help())
                 continue
             for word in taken:
                 if argument.choices and word not in argument.choices:
                     raise self.no_choice(word, argument.name, argument.choices)
             self.invocation.arguments[argument.name] = list(taken)
         if words:
-            raise WrongUseError(f"corral {self.command.name} does not take {words[0]!r}", self.see_help())
+            raise WrongUseError(f"{self.command.name} does not take {words[0]!r}", self.see_help())
 
     def no_choice(self, word: str, name: str, choices: "Sequence[str]") -> WrongUseError:
         from corral.cli.suggest import did_you_mean
@@ -173,7 +173,7 @@ class _Reader:
         remedy = guess or self.see_help()
         if any(argument.repeated and argument.name == "TEXT" for argument in self.command.arguments):
             remedy += "; text that begins with a dash goes after --"
-        return WrongUseError(f"corral {self.command.name} has no option {spelling}{inside}", remedy)
+        return WrongUseError(f"{self.command.name} has no option {spelling}{inside}", remedy)
 
     def see_help(self) -> str:
         return f"corral {self.command.name} --help explains it"

@@ -99,6 +99,8 @@ def run(invocation: Invocation) -> int:
         ) from None
     if invocation.flag("teams"):
         sys.stdout.write("".join(name + "\n" for name in dict.fromkeys(agent.team for agent in agents)))
+    elif invocation.flag("full"):
+        sys.stdout.write("".join(f"{agent.team}/{agent.agent}\n" for agent in agents))
     elif quiet:
         sys.stdout.write("".join(name + "\n" for name in _names(agents)))
     elif agents:
@@ -154,7 +156,7 @@ def _row(agent: Agent, now: float, home: str) -> "list[str]":
         agent.team,
         agent.agent,
         agent.state,
-        agent.activity or "-",
+        agent.activity if agent.activity not in ("", "unknown") else "-",
         agent.pid or "-",
         "-" if agent.since is None else age(now - agent.since),
         agent.restarts or "0",
@@ -218,6 +220,7 @@ COMMAND = Command(
     options=(
         Option("team", "t", value="TEAM", summary="only the agents of this team", offers=TEAMS),
         Option("quiet", "q", summary="names only, one a line; with --json it changes nothing"),
+        Option("full", summary="names as TEAM/AGENT only, for completion", hidden=True),
         Option("teams", summary="names of teams only, for the completion of --team", hidden=True),
     ),
     run=run,

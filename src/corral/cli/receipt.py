@@ -31,7 +31,10 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
         text.append(f"  {mark} {padded(_what(check), width)}  {count}")
         text.extend(f"      {item}" for item in left)
     for key, title in (
-        ("kept", "kept, because work in it would be lost (git worktree remove --force PATH throws it away):"),
+        (
+            "kept",
+            f"kept, because work in it would be lost (corral down -t {result.get('team')} --discard throws it away):",
+        ),
         ("discarded", "removed with the work in it:"),
     ):
         workspaces = entries(result, key)

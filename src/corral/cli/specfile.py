@@ -32,6 +32,10 @@ def chosen(given: str | None) -> str:
         )
     if not is_utf8(path):
         raise WrongUseError(f"the path {path!r} is not UTF-8", "move the file to a directory that has a readable name")
+    if os.path.isdir(path):
+        inside = os.path.join(str(given), NAME)
+        remedy = f"-f {inside}" if os.path.isfile(inside) else f"-f names the file itself, as in -f {inside}"
+        raise WrongUseError(f"{path} is a directory, not a file that declares a team", remedy)
     return path
 
 
@@ -45,3 +49,13 @@ def read(path: str) -> str:
     except OSError as error:
         raise CorralError(f"cannot read {path}: {error.strerror}", "check what it is and who may read it") from None
     return decode(data, path)
+
+
+def team_of(path: str) -> str:
+    """The name of the team that the file at `path` declares; empty if it cannot be read or is wrong."""
+    from corral.domain.spec import parse
+
+    try:
+        return parse(read(path), path).name if path else ""
+    except CorralError:
+        return ""

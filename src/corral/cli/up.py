@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator
 
 from corral.cli import plan
-from corral.cli.command import FILES, Argument, Command, Invocation, Option
-from corral.cli.output import is_utf8, remark, write_json
+from corral.cli.command import DECLARED, FILES, Argument, Command, Invocation, Option
+from corral.cli.output import is_utf8, remark, say, write_json
 from corral.cli.progress import Progress, entries, result_of
 from corral.cli.specfile import chosen, read
 from corral.client.absence import error_of_absence, nothing_is_up
@@ -14,11 +14,17 @@ from corral.client.wire import DaemonAbsentError
 from corral.domain.errors import CorralError, NotFoundError
 from corral.places import Places
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from corral.domain.spec import AgentSpec, TeamSpec
+
 
 def run(invocation: Invocation) -> int:
     places = invocation.places
     file = chosen(invocation.text("file"))
     text = read(file)
+    if invocation.flag("names"):
+        return _say_names(text, file)
     agents = invocation.words("AGENT")
     dry_run = invocation.flag("dry-run")
     request: Record = {
@@ -55,6 +61,16 @@ def run(invocation: Invocation) -> int:
     return 0
 
 
+def _say_names(text: str, file: str) -> int:
+    """What may be named on the command line: each table, and where it makes several agents, each of these."""
+    from corral.domain.spec import parse
+
+    names = dict.fromkeys(name for agent in parse(text, file).agents for name in (agent.declared_as, agent.name))
+    for name in names:
+        say(name)
+    return 0
+
+
 def _environment(*, quiet: bool) -> dict[str, str]:
     """The caller's variables. JSON cannot carry one that is no UTF-8: it is left out, and that is said."""
     kept = {name: value for name, value in os.environ.items() if is_utf8(name) and is_utf8(value)}
@@ -68,8 +84,8 @@ def _ask(places: Places, request: Record) -> Iterator[Record]:
     return records_of_present_daemon(places, "POST", "/v1/up", request)
 
 
-def _check(text: str, file: str, wanted: list[str]) -> tuple[str, list[str]]:
-    """The team's name and the agents that `wanted` means; what is wrong with the file or the words is raised."""
+def _check(text: str, file: str, wanted: list[str]) -> "tuple[TeamSpec, list[AgentSpec]]":
+    """The team and the agents that `wanted` means; what is wrong with the file or the words is raised."""
     from corral.domain.spec import parse
 
     spec = parse(text, file)
@@ -81,25 +97,35 @@ def _check(text: str, file: str, wanted: list[str]) -> tuple[str, list[str]]:
             raise NotFoundError(
                 f"{file} declares no agent {word!r}", did_you_mean(word, known) or f"it declares {', '.join(known)}"
             )
-    return spec.name, [
-        agent.name for agent in spec.agents if not wanted or agent.name in wanted or agent.declared_as in wanted
-    ]
+    return spec, [agent for agent in spec.agents if not wanted or agent.name in wanted or agent.declared_as in wanted]
 
 
 def _plan_without_daemon(places: Places, text: str, file: str, wanted: list[str]) -> Record:
     """With nothing up, everything would be started; a dry run need not start a daemon to know that."""
-    team, names = _check(text, file, wanted)
+    team, chosen_agents = _check(text, file, wanted)
     if not nothing_is_up(places):
         raise error_of_absence(places)
-    agents = [{"agent": name, "action": "start", "differs": [], "state": "pending", "detail": ""} for name in names]
-    return {"team": team, "dry_run": True, "changed": bool(agents), "agents": agents}
+    notes: list[str] = []
+    if team.repo is not None:
+        from corral.domain.repository import check
+        from corral.repository import look
+
+        notes = check(team, chosen_agents, look(team.repo))
+    agents = [
+        {"agent": agent.name, "action": "start", "differs": [], "state": "pending", "detail": "", "remedy": ""}
+        for agent in chosen_agents
+    ]
+    return {"team": team.name, "dry_run": True, "changed": bool(agents), "agents": agents, "notes": notes}
 
 
 def _raise_failures(result: Record) -> None:
-    failed = [str(agent.get("agent")) for agent in entries(result, "agents") if agent.get("action") == "failed"]
+    failed = [agent for agent in entries(result, "agents") if agent.get("action") == "failed"]
     if failed:
-        what = f"{failed[0]} did not start" if len(failed) == 1 else f"{len(failed)} agents did not start"
-        raise CorralError(f"{result.get('team')}: {what}", f"corral logs {failed[0]} shows its last words")
+        name = failed[0].get("agent")
+        what = f"{name} did not start" if len(failed) == 1 else f"{len(failed)} agents did not start"
+        # Without a remedy of its own it ran, and what it said tells more than we can.
+        remedy = str(failed[0].get("remedy") or f"corral logs {name} shows its last words")
+        raise CorralError(f"{result.get('team')}: {what}", remedy)
 
 
 COMMAND = Command(
@@ -123,12 +149,14 @@ COMMAND = Command(
             summary="only these agents of the file: builder-1, or builder for all of [agents.builder]",
             required=False,
             repeated=True,
+            offers=DECLARED,
         ),
     ),
     options=(
         Option("file", "f", value="FILE", summary="the file that declares the team", offers=FILES),
         Option("restart-changed", summary="restart agents that run otherwise than the file declares"),
         Option("dry-run", summary="print the plan and change nothing"),
+        Option("names", summary="names of the agents in the file only, for completion", hidden=True),
     ),
     run=run,
 )

@@ -11,7 +11,12 @@ SOME_AGENTS = Argument(
     "AGENT", summary="the agents, as AGENT or TEAM/AGENT", required=False, repeated=True, offers=AGENTS
 )
 ALL = Option("all", "a", summary="all agents of the team")
-GRACE = Option("grace", value="S", kind=SECONDS, summary="how long agents may take to end by themselves")
+GRACE = Option(
+    "grace",
+    value="S",
+    kind=SECONDS,
+    summary="how long agents may take to end by themselves: 500ms, 30s, 1m (default 5s)",
+)
 
 
 def work_on_agents(invocation: Invocation, path: str, **more: bool) -> list[Record]:
@@ -20,7 +25,7 @@ def work_on_agents(invocation: Invocation, path: str, **more: bool) -> list[Reco
     everything = invocation.flag("all")
     name = invocation.command.name
     if not agents and not everything:
-        raise WrongUseError(f"corral {name} needs an AGENT", f"name some, or say --all: corral {name} --all")
+        raise WrongUseError(f"{name} needs an AGENT", f"name some, or say --all: corral {name} --all")
     if agents and everything:
         raise WrongUseError("--all and names of agents exclude each other", "leave one of them out")
     request: Record = {

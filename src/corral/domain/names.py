@@ -22,9 +22,23 @@ def is_valid(name: str) -> bool:
     )
 
 
+#: Letters of Latin alphabets that Unicode does not take apart into a plain one and its marks.
+_PLAIN = {"æ": "ae", "ð": "d", "đ": "d", "ħ": "h", "ı": "i", "ł": "l", "ø": "o", "œ": "oe", "þ": "th"}
+
+
 def suggestion(name: str) -> str:
     """The nearest valid name, or an empty string if nothing of `name` is left."""
-    kept = "".join(letter if letter in _EDGE else "-" for letter in name.lower())
+    kept = "".join(letter if letter in _EDGE else "-" for letter in _plain(name))
     while "--" in kept:
         kept = kept.replace("--", "-")
     return kept[:MAX_LENGTH].strip("-")
+
+
+def _plain(name: str) -> str:
+    """`name` in lower case and without accents, as far as its letters have a plain form."""
+    if name.isascii():
+        return name.lower()
+    from unicodedata import combining, normalize
+
+    letters = (letter for letter in normalize("NFKD", name.casefold()) if not combining(letter))
+    return "".join(_PLAIN.get(letter, letter) for letter in letters)

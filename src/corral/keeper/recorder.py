@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 
 from corral.domain.last_output import missing_end
+from corral.domain.last_question import QuestionFilter
 from corral.domain.terminal_text import TextCleaner
 from corral.ports.keeper import LogPage
 from corral.ports.recording import Log
@@ -35,12 +36,14 @@ class Recorder:
         self._grown = asyncio.Event()
         self._failing = False
         self._tail = b""
+        self._question = QuestionFilter()
         self.last_output: float | None = None
         self.activity = "unknown"
 
     def add(self, data: bytes) -> None:
         """Take a piece of output."""
         self.last_output = time.time()
+        data = self._question.feed(data)
         self._book.add(self.last_output, data)
         self._tail = (self._tail + data)[-_TAIL_BYTES:]
         loop = asyncio.get_running_loop()
@@ -107,6 +110,9 @@ class Recorder:
 
     def ended(self) -> None:
         """The run ended: write the rest and stop the timers."""
+        held = self._question.finish()
+        if held:
+            self._book.add(time.time(), held)
         self.flush()
         if self._idle_timer is not None:
             self._idle_timer.cancel()

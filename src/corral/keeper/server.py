@@ -39,6 +39,9 @@ from corral.ports.keeper import (
 
 log = logging.getLogger("corral.keeper")
 
+#: How long a connection may take to carry what was still to be said when the keeper ends.
+_LAST_WORDS_SECONDS = 1.0
+
 
 class KeeperService:
     """Every verb of `ports.keeper.Keeper`, done on this host."""
@@ -179,21 +182,37 @@ class KeeperServer:
         self._background = Background()
         service.listen(lambda _: self._end_if_not_needed())
         self._connections: set[asyncio.StreamWriter] = set()
+        self._handlers: set[asyncio.Task[Any]] = set()
 
-    async def serve(self, listening: socket.socket, on_ready: Callable[[], None]) -> None:
+    async def serve(self, listening: socket.socket, on_ready: Callable[[], None], backlog: int) -> None:
         """Serve until told to end, or until nobody needs this keeper."""
-        server = await asyncio.start_unix_server(self._connected, sock=listening)
+        # Without a backlog of its own, asyncio would shorten the one that the socket has.
+        server = await asyncio.start_unix_server(self._connected, sock=listening, backlog=backlog)
         async with server:
             on_ready()
             await self._service.done.wait()
             server.close()
-            for writer in list(self._connections):
-                writer.close()
+            await self._disconnect()
         self._background.cancel()
         self._service.close()
 
+    async def _disconnect(self) -> None:
+        """Close every connection, with what was still to be said; one that nobody reads from is cut."""
+        for writer in self._connections:
+            writer.close()
+        if self._handlers:
+            await asyncio.wait(self._handlers, timeout=_LAST_WORDS_SECONDS)
+        for writer in self._connections:
+            writer.transport.abort()
+        if self._handlers:
+            await asyncio.wait(self._handlers, timeout=_LAST_WORDS_SECONDS)
+
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections.add(writer)
+        handler = asyncio.current_task()
+        assert handler is not None
+        self._handlers.add(handler)
+        handler.add_done_callback(self._handlers.discard)
         stop_listening = self._service.listen(lambda report: self._write(writer, wire.Told(report=report)))
         calls: set[asyncio.Task[Any]] = set()
         try:

@@ -178,7 +178,7 @@ class TeamKeeper:
         self._runtime.unwatch(runs)
         ended = await self._tools.containment.end_team(self._team, grace)
         exits = await self._runtime.exits(runs) if runs else {}
-        await self._runtime.end_server()
+        await self._runtime.end_server(answers=view.presence == "present")
         for recorder in self._recorders.values():
             recorder.close()
         self._recorders.clear()

@@ -126,6 +126,8 @@ class Repository(Record, frozen=True):
     #: It has changes that are in no commit, and so in no worktree.
     dirty: bool = False
     problem: str = ""
+    #: A branch that no branch of an agent can be beside.
+    in_the_way: str = ""
 
 
 class Workspace(Record, frozen=True):

@@ -94,8 +94,8 @@ class Runtime(Protocol):
     async def remove(self, runs: Sequence[str]) -> None:
         """Take away the terminals of these runs."""
 
-    async def end_server(self) -> None:
-        """End the server, politely first, and return when its process is gone."""
+    async def end_server(self, *, answers: bool) -> None:
+        """End the server and return when its process is gone. One that does not answer is not asked first."""
 
     def attach_command(self, run: str, *, read_only: bool) -> list[str]:
         """The argv that joins a session."""

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from corral.domain import messages, states
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.records import Agent, NewEvent, Who
-from corral.ports.keeper import LogEntry
+from corral.ports.keeper import Keeper, LogEntry
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
 from corral.supervise.supervisor import DEFAULT_GRACE
+
+#: How long a request that is answered in one piece may take to reach a keeper; see `adapters.unix_keeper.client`.
+OPEN_SECONDS = 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +122,7 @@ class Agents:
         """Paste a message into an agent's terminal and submit it."""
         text = messages.checked(raw)
         self._must_run(agent)
-        keeper = await self._supervisor.link.open()
+        keeper = await self._keeper()
         message = secrets.token_hex(8)
         data = {"message": message, "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
         await self._journal(who, agent, "message.sending", "ok", data)
@@ -138,14 +141,14 @@ class Agents:
 
     async def attach(self, who: Who, agent: Agent, *, read_only: bool) -> list[str]:
         """The argv that joins an agent's terminal; who joined is journalled."""
-        keeper = await self._supervisor.link.open()
+        keeper = await self._keeper()
         argv = await keeper.attach_command(agent.team, agent.run, read_only=read_only)
         await self._journal(who, agent, "agent.attached", "ok", {"read_only": read_only})
         return argv
 
     async def screen(self, agent: Agent) -> list[str]:
         """The lines of an agent's terminal now."""
-        keeper = await self._supervisor.link.open()
+        keeper = await self._keeper()
         return await keeper.screen(agent.team, agent.run)
 
     async def logs(
@@ -199,9 +202,25 @@ class Agents:
             for task in pumps:
                 task.cancel()
 
+    async def _keeper(self) -> Keeper:
+        """The keeper, for a request whose caller waits for one answer and not for long."""
+        opening = asyncio.ensure_future(self._supervisor.link.open())
+        # Not cancelled when it takes too long: others wait for the same connection.
+        await asyncio.wait({opening}, timeout=OPEN_SECONDS)
+        if opening.done():
+            return opening.result()
+        opening.add_done_callback(lambda opened: opened.cancelled() or opened.exception())
+        raise UnavailableError(
+            f"no keeper could be reached or started within {OPEN_SECONDS:.0f} s",
+            "try again; keeper.log in CORRAL_HOME may tell why",
+        )
+
     def _must_run(self, agent: Agent) -> None:
         if agent.state == states.UNKNOWN:
-            raise UnavailableError(f"nobody can tell whether {agent.name} is alive: {agent.reason}", "try again later")
+            raise UnavailableError(
+                f"nobody can tell whether {agent.name} is alive: {agent.reason}",
+                "try again once corral ps knows its state",
+            )
         if agent.state != states.RUNNING:
             raise CorralError(
                 f"{agent.name} is {agent.state}; nobody would read it", f"corral restart {agent.name} starts it again"

@@ -1,4 +1,4 @@
-"""`corral down`: end everything of a team, then prove it."""
+"""`corral down`: end everything of a team, then prove it. Of a team that is down already: deal with what it left."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from corral.domain import lifecycle, states
+from corral.domain import lifecycle, names, states
 from corral.domain.errors import CorralError, NotFoundError
-from corral.domain.records import Agent, NewEvent, Team, Who
+from corral.domain.records import Agent, NewEvent, Who
 from corral.ports.keeper import Check, Ended, Keeper, Residue, WorkspaceRemoval
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
+from corral.service.resolve import find_team
 from corral.supervise.supervisor import DEFAULT_GRACE
 
 log = logging.getLogger("corral.daemon")
+
+#: There is a process to end, or a start to call off.
+_TO_BE_STOPPED = states.LIVE | {states.BACKOFF}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,7 @@ class Receipt:
     clean: bool
     checks: Sequence[Check]
     seconds: float
+    #: The agents that there was something to end of; not those that had ended before, or never ran.
     stopped: Sequence[str]
     #: Processes that had to be killed after the grace period.
     killed: int = 0
@@ -48,8 +53,21 @@ class Down:
     def __init__(self, context: Context) -> None:
         self._registry = context.registry
         self._supervisor = context.supervisor
+        self._places = context.places
         self._now = context.now
         self._under_way: dict[tuple[str, bool], asyncio.Task[Receipt]] = {}
+
+    def find(self, *, name: str, file: str, cwd: str) -> str:
+        """The team that is meant: one that is up, or one at rest that left worktrees behind.
+
+        With a name and a file it is the team of that file, and the name only tells which worktrees are its.
+        """
+        try:
+            return find_team(self._registry, name="" if file else name, file=file, cwd=cwd).name
+        except NotFoundError:
+            if name and name not in self._registry.teams and self._left_worktrees(name):
+                return name
+            raise
 
     async def __call__(self, who: Who, team: str, *, grace: float | None, discard: bool, tell: Tell) -> Receipt:
         """Take the team down. The receipt says what is left; nothing that holds work is removed without `discard`."""
@@ -66,31 +84,38 @@ class Down:
         began = loop.time()
         async with self._supervisor.lock(name):
             team = self._registry.teams.get(name)
-            if team is None:
+            if team is None and not self._left_worktrees(name):
                 raise NotFoundError(f"no team {name} is up", "corral ps shows what is up")
             agents = self._registry.of_team(name)
+            stopping = [agent for agent in agents.values() if agent.state in _TO_BE_STOPPED]
             keeper = await self._supervisor.link.open()
-            await self._announce(who, agents.values())
-            for agent in agents:
-                tell(Progress(agent=agent, step="stopping", of=len(agents)))
-            ended = await self._supervisor.insist(lambda keeper: keeper.take_down(name, grace))
-            for done, agent in enumerate(agents, 1):
-                tell(Progress(agent=agent, step="stopped", done=done, of=len(agents)))
+            await self._announce(who, stopping)
+            for agent in stopping:
+                tell(Progress(agent=agent.name, step="stopping", of=len(stopping)))
+            ended = await self._supervisor.insist(lambda keeper: keeper.take_down(name, grace)) if team else Ended()
+            for done, agent in enumerate(stopping, 1):
+                tell(Progress(agent=agent.name, step="stopped", done=done, of=len(stopping)))
             keeper = await self._supervisor.link.open()
-            removals = await self._remove_workspaces(keeper, team, agents.values(), discard=discard)
+            repo = team.repo if team else None
+            removals = await self._remove_workspaces(keeper, name, repo, agents.values(), discard=discard)
             checks = [*await keeper.census(name), _worktree_check(removals)]
             receipt = Receipt(
                 team=name,
                 clean=not any(check.found for check in checks),
                 checks=checks,
                 seconds=round(loop.time() - began, 3),
-                stopped=list(agents),
+                stopped=[agent.name for agent in stopping],
                 killed=ended.killed,
                 kept=[Kept(path=r.path, why=r.why) for r in removals if not r.removed and r.why],
                 discarded=[Kept(path=r.path, why=r.why) for r in removals if r.removed and r.why],
             )
-            await self._record(who, team, agents.values(), receipt, ended)
+            stopped = [_stopped(agent, ended) for agent in stopping]
+            await self._record(who, name, agents.values(), [*stopped, _event(receipt)], clean=receipt.clean)
         return receipt
+
+    def _left_worktrees(self, team: str) -> bool:
+        root = os.path.dirname(self._places.worktree(team, "any"))
+        return names.is_valid(team) and os.path.isdir(root) and bool(os.listdir(root))
 
     async def _announce(self, who: Who, agents: Iterable[Agent]) -> None:
         now = self._now()
@@ -99,49 +124,38 @@ class Down:
         await self._registry.observe(records, events, who)
 
     async def _remove_workspaces(
-        self, keeper: Keeper, team: Team, agents: Iterable[Agent], *, discard: bool
+        self, keeper: Keeper, team: str, repo: str | None, agents: Iterable[Agent], *, discard: bool
     ) -> list[WorkspaceRemoval]:
         # All that there are: also those of agents that left the file, or were removed, and whose work is done.
-        worktrees = {removal.path for removal in await keeper.inspect_workspaces(team.name)}
+        worktrees = {removal.path for removal in await keeper.inspect_workspaces(team)}
         worktrees |= {agent.workspace for agent in agents if agent.workspace_kind == "worktree"}
         removed = [
             await keeper.remove_workspace(
-                team=team.name, agent=os.path.basename(path), path=path, repo=team.repo, discard=discard
+                team=team, agent=os.path.basename(path), path=path, repo=repo, discard=discard
             )
             for path in sorted(worktrees)
         ]
         # The disk has the last word, not the answers above.
-        left = await keeper.inspect_workspaces(team.name)
+        left = await keeper.inspect_workspaces(team)
         return [removal for removal in removed if removal.removed] + left
 
-    async def _record(self, who: Who, team: Team, agents: Iterable[Agent], receipt: Receipt, ended: Ended) -> None:
+    async def _record(
+        self, who: Who, team: str, agents: Iterable[Agent], events: Sequence[NewEvent], *, clean: bool
+    ) -> None:
         """Forget the team if nothing is left of it; else keep it, so that the rest can still be dealt with."""
-        event = NewEvent(
-            event="team.down",
-            team=team.name,
-            outcome="ok" if receipt.clean else "failed",
-            data={
-                "checks": {check.what: check.found for check in receipt.checks},
-                "seconds": receipt.seconds,
-                "killed": receipt.killed,
-                "kept": [kept.path for kept in receipt.kept],
-                "discarded": [f"{kept.path}: {kept.why}" for kept in receipt.discarded],
-            },
-        )
         agents = list(agents)
-        stopped = [_stopped(agent, ended) for agent in agents]
-        if receipt.clean:
+        if team not in self._registry.teams:
+            await self._registry.observe((), events, who)
+        elif clean:
             try:
                 await self._registry.commit(
-                    who,
-                    drop_teams=[team.name],
-                    drop_agents=[agent.key for agent in agents],
-                    events=[*stopped, event],
+                    who, drop_teams=[team], drop_agents=[agent.key for agent in agents], events=events
                 )
             except CorralError as error:
                 # All of it is gone, and that counts; the records go with the next `down` that can be written.
-                log.error("%s is down, and that could not be written: %s", team.name, error.message)
+                log.error("%s is down, and that could not be written: %s", team, error.message)
                 now = self._now()
+                stopped = events[:-1]
                 await self._registry.observe([lifecycle.stopped(agent, None, None, now) for agent in agents], stopped)
         else:
             now = self._now()
@@ -149,7 +163,23 @@ class Down:
                 replace(agent, state=states.STOPPED, since=now, pid=None, reason="something of its team is left")
                 for agent in agents
             ]
-            await self._registry.observe(left, [*stopped, event], who)
+            await self._registry.observe(left, events, who)
+
+
+def _event(receipt: Receipt) -> NewEvent:
+    """The receipt in short."""
+    return NewEvent(
+        event="team.down",
+        team=receipt.team,
+        outcome="ok" if receipt.clean else "failed",
+        data={
+            "checks": {check.what: check.found for check in receipt.checks},
+            "seconds": receipt.seconds,
+            "killed": receipt.killed,
+            "kept": [kept.path for kept in receipt.kept],
+            "discarded": [f"{kept.path}: {kept.why}" for kept in receipt.discarded],
+        },
+    )
 
 
 def _stopped(agent: Agent, ended: Ended) -> NewEvent:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
+from corral.domain.errors import NotFoundError
 from corral.domain.records import Event
 from corral.service.context import Context
 
 _PAGE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Awaited:
+    """In a followed journal: nothing of that name has ever been in it, and the reader waits for the first of it."""
+
+    awaited: str
 
 
 class Journal:
@@ -17,6 +26,18 @@ class Journal:
     def __init__(self, context: Context) -> None:
         self._registry = context.registry
         self._store = context.store
+
+    async def must_know(self, *, team: str, agent: str) -> None:
+        """Raise NotFoundError for a team or an agent that nothing ever happened to."""
+        if not await self._knows(team, agent):
+            what = "an agent" if agent else "a team"
+            raise NotFoundError(
+                f"the journal has never had {what} {_name(team, agent)}",
+                "corral ps shows what is up; corral events -n all shows everything that happened",
+            )
+
+    async def _knows(self, team: str, agent: str) -> bool:
+        return not (team or agent) or bool(await self._store.events(team=team, agent=agent, last=1))
 
     async def read(
         self,
@@ -27,8 +48,10 @@ class Journal:
         since: float | None = None,
         last: int | None = None,
         follow: bool = False,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncIterator[Event | Awaited]:
         """Events in order, without a gap and without a repeat; with `follow`, for as long as somebody listens."""
+        if follow and not await self._knows(team, agent):
+            yield Awaited(awaited=_name(team, agent))
         cursor = after
         if last == 0:
             newest = await self._store.events(last=1)
@@ -53,3 +76,7 @@ class Journal:
                     await growth
             finally:
                 growth.cancel()
+
+
+def _name(team: str, agent: str) -> str:
+    return "/".join(part for part in (team, agent) if part)

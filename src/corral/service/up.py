@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
+from corral import repository
 from corral.domain import plan, spec, states
 from corral.domain.errors import RefusedError
 from corral.domain.plan import Step
 from corral.domain.records import Who
+from corral.domain.repository import check as check_repository
 from corral.domain.spec import TeamSpec, fingerprint
 from corral.service.context import Context
 from corral.service.progress import Tell
@@ -22,8 +26,10 @@ class AgentOutcome:
     agent: str
     action: str
     differs: Sequence[str] = ()
-    state: str = ""
+    state: str = states.PENDING
     detail: str = ""
+    #: What helps, where it failed before it was started; of one that ran, its last words tell more.
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +76,32 @@ class Up:
                 restart_changed=restart_changed,
             )
             start = [step.agent for step in steps if step.action in (plan.START, plan.RESTART)]
-            notes: list[str] = []
-            if start and not dry_run:
-                work = UpWork(self._context, who, team, prints, environment, tell, len(start))
-                notes = await work.do(steps)
-            return self._result(team.name, steps, dry_run=dry_run, notes=notes)
+            if start and dry_run:
+                return self._result(team.name, steps, dry_run=True, notes=await self._look_first(team, start))
+            if not dry_run:
+                await self._put_in_order(team)
+            work = UpWork(self._context, who, team, prints, environment, tell, len(start))
+            if start:
+                await work.do(steps)
+            return self._result(team.name, steps, dry_run=dry_run, notes=work.notes, remedies=work.remedies)
+
+    async def _put_in_order(self, team: TeamSpec) -> None:
+        """Have the agents that are there stand where the file has them now; those that left it come last."""
+        order = {agent.name: position for position, agent in enumerate(team.agents)}
+        known = self._registry.of_team(team.name)
+        for name in known:
+            order.setdefault(name, len(order))
+        moved = [replace(agent, position=order[name]) for name, agent in known.items() if agent.position != order[name]]
+        if moved:
+            await self._registry.observe(moved, ())
+
+    async def _look_first(self, team: TeamSpec, names: Sequence[str]) -> list[str]:
+        """Refuse what `up` would refuse. A keeper is asked if there is one, and none is started for it."""
+        if team.repo is None:
+            return []
+        keeper = self._supervisor.link.connected
+        seen = await (keeper.repository(team.repo) if keeper else asyncio.to_thread(repository.look, team.repo))
+        return check_repository(team, [agent for agent in team.agents if agent.name in names], seen)
 
     def _refuse_other_file(self, team: TeamSpec) -> None:
         known = self._registry.teams.get(team.name)
@@ -85,7 +112,15 @@ class Up:
                 holder=known.file,
             )
 
-    def _result(self, team: str, steps: Sequence[Step], *, dry_run: bool, notes: Sequence[str]) -> UpResult:
+    def _result(
+        self,
+        team: str,
+        steps: Sequence[Step],
+        *,
+        dry_run: bool,
+        notes: Sequence[str],
+        remedies: Mapping[str, str] = MappingProxyType({}),
+    ) -> UpResult:
         agents = self._registry.of_team(team)
         outcomes = []
         for step in steps:
@@ -97,8 +132,9 @@ class Up:
                     agent=step.agent,
                     action="failed" if failed else step.action,
                     differs=step.differs,
-                    state=agent.state if agent else "",
+                    state=agent.state if agent else states.PENDING,
                     detail=agent.reason if agent else "",
+                    remedy=remedies.get(step.agent, ""),
                 )
             )
         changed = any(step.action in (plan.START, plan.RESTART) for step in steps)

@@ -7,9 +7,9 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from corral.domain import plan, states
+from corral.domain import plan, repository, states
 from corral.domain.environment import agent_environment
-from corral.domain.errors import BadSpecError, CorralError, UnavailableError
+from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.plan import Step
 from corral.domain.records import Agent, NewEvent, Team, Who
 from corral.domain.spec import SHARED, WORKTREE, AgentSpec, TeamSpec
@@ -49,49 +49,33 @@ class UpWork:
         self._tell = tell
         self._total = total
         self._done = 0
-        self._notes: list[str] = []
+        self._restarting: list[str] = []
+        #: What a person should know besides.
+        self.notes: list[str] = []
+        #: agent → what helps, for those that failed before they were started.
+        self.remedies: dict[str, str] = {}
 
-    async def do(self, steps: Sequence[Step]) -> list[str]:
-        """Do the plan; returns what a person should know besides."""
+    async def do(self, steps: Sequence[Step]) -> None:
+        """Do the plan."""
         keeper = await self._supervisor.link.open()
         wanted = {step.agent for step in steps if step.action in (plan.START, plan.RESTART)}
         declared = {agent.name: (position, agent) for position, agent in enumerate(self._team.agents)}
         chosen = [declared[name][1] for name in declared if name in wanted]
         await self._check_repository(keeper, chosen)
-        restarting = [step.agent for step in steps if step.action == plan.RESTART]
-        if restarting:
-            for name in restarting:
-                self._tell(Progress(agent=name, step="stopping", done=self._done, of=self._total))
-            await self._supervisor.stop(self._team.name, restarting, DEFAULT_GRACE, self._who)
+        self._restarting = [step.agent for step in steps if step.action == plan.RESTART]
+        if self._restarting:
+            for name in self._restarting:
+                self._step(name, "stopping")
+            await self._supervisor.stop(self._team.name, self._restarting, DEFAULT_GRACE, self._who)
         await self._declare([declared[agent.name] for agent in chosen])
         ready = await self._workspaces(keeper, chosen)
         if ready:
             await self._start(ready)
-        return self._notes
 
     async def _check_repository(self, keeper: Keeper, agents: Sequence[AgentSpec]) -> None:
         """Refuse a repository that cannot carry the workspaces, before anything is made."""
-        repo = self._team.repo
-        if repo is None:
-            return
-        facts = await keeper.repository(repo)
-        if facts.kind in ("missing", "none"):
-            what = "does not exist" if facts.kind == "missing" else "is not a git repository"
-            raise BadSpecError(
-                f"{self._team.file}: team.repo: {repo} {what}", "correct it, run `git init` there, or leave repo out"
-            )
-        worktrees = any(agent.workspace == WORKTREE for agent in agents)
-        if facts.kind == "empty" and worktrees:
-            raise BadSpecError(
-                f"{repo} has no commit yet, so no worktree can be made of it",
-                'make a first commit, or set workspace = "shared"',
-            )
-        if facts.kind == "bare" and any(agent.workspace == SHARED for agent in agents):
-            raise BadSpecError(
-                f"{repo} is a bare repository: there is nothing to share in it", 'set workspace = "worktree"'
-            )
-        if facts.dirty and worktrees:
-            self._notes.append(f"{repo} has uncommitted changes; worktrees start from its last commit without them")
+        if self._team.repo is not None:
+            self.notes += repository.check(self._team, agents, await keeper.repository(self._team.repo))
 
     async def _declare(self, agents: Sequence[tuple[int, AgentSpec]]) -> None:
         """Write down the team and the agents before anything is made for them."""
@@ -157,7 +141,7 @@ class UpWork:
             if workspace.created or workspace.note:
                 self._step(agent.name, "workspace", workspace.note or workspace.path)
                 if workspace.note:
-                    self._notes.append(f"{agent.name}: {workspace.note}")
+                    self.notes.append(f"{agent.name}: {workspace.note}")
                 events.append(
                     NewEvent(
                         event="workspace.ready",
@@ -200,6 +184,7 @@ class UpWork:
                 )
             ],
         )
+        self.remedies[record.name] = error.remedy
         self._done += 1
         self._step(record.name, "failed", error.message)
 
@@ -228,7 +213,8 @@ class UpWork:
             record = self._registry.agents[team, agent.name]
             self._done += 1
             failed = record.state in (states.FAILED, states.BACKOFF)
-            self._step(agent.name, "failed" if failed else "started", record.reason)
+            done = "restarted" if agent.name in self._restarting else "started"
+            self._step(agent.name, "failed" if failed else done, record.reason)
 
     async def _be_told(self, names: Sequence[str]) -> None:
         """Wait until it is known how these ended; not for long."""

@@ -8,7 +8,6 @@ knows what may have been begun.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -33,6 +32,7 @@ from corral.ports.keeper import (
 )
 from corral.supervise import observe
 from corral.supervise.link import Connect, KeeperLink
+from corral.supervise.looking import Looking
 from corral.supervise.observe import Findings
 from corral.supervise.prompts import Prompts
 from corral.supervise.registry import Registry
@@ -45,10 +45,8 @@ DEFAULT_GRACE = 5.0
 #: How long what an ended run left behind gets to go by itself before its successor is started.
 _LEFTOVER_GRACE = 2.0
 _ATTEMPTS = 3
-_SWEEP_SECONDS = 20.0
 #: How long a new daemon waits to have seen its teams before it takes requests; tmux has 5 s to answer.
 _FIRST_LOOK_SECONDS = 8.0
-_RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 
 class Supervisor:
@@ -59,7 +57,7 @@ class Supervisor:
         self._now = now
         self._locks: dict[str, asyncio.Lock] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
-        self._looking: dict[str, asyncio.Event] = {}
+        self._looking = Looking(registry, self.lock, self.reconcile, now)
         self._background = Background()
         self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self.link = KeeperLink(connect, self._reports.put_nowait, self._keeper_lost)
@@ -68,8 +66,8 @@ class Supervisor:
     async def begin(self) -> None:
         """Start the loop, and find again what an earlier daemon left running."""
         self._background.spawn(self._consume(), name="reports")
-        self._background.spawn(self._sweep(), name="sweep")
-        looks = self._look_everywhere()
+        self._looking.begin()
+        looks = self._looking.everywhere()
         if looks:
             # A team whose tmux is silent must not keep the daemon from serving the others.
             await asyncio.wait(looks, timeout=_FIRST_LOOK_SECONDS)
@@ -78,6 +76,7 @@ class Supervisor:
         """Stop the loop. Agents go on, and so does the keeper as long as a team needs it."""
         for timer in self._timers.values():
             timer.cancel()
+        self._looking.end()
         self._background.cancel()
         await self._registry.save()
         keeper = self.link.connected
@@ -341,58 +340,14 @@ class Supervisor:
             except CorralError as error:
                 log.error("%s/%s was not started again: %s", agent.team, agent.name, error.message)
 
-    # Losing and finding the keeper
-
-    def suspect(self, team: str) -> asyncio.Task[None] | None:
-        """Something is up with the team: look at it now and not at the next sweep. One look at a time is enough."""
-        again = self._looking.get(team)
-        if again is not None:
-            again.set()
-            return None
-        again = self._looking[team] = asyncio.Event()
-        return self._background.spawn(self._look(team, again), name=f"look at {team}")
-
-    async def _sweep(self) -> None:
-        """Look at everything once in a while, for what no event told. One question a team, no fork."""
-        while True:
-            await asyncio.sleep(_SWEEP_SECONDS)
-            self._look_everywhere()
+    def suspect(self, team: str) -> None:
+        """Something is up with the team: look at it now and not at the next sweep."""
+        self._looking.at(team)
 
     def _keeper_lost(self) -> None:
         log.warning("the keeper went away; looking for it")
         self._background.spawn(self._registry.observe((), [NewEvent(event="keeper.lost", outcome="failed")]))
-        self._look_everywhere()
-
-    def _look_everywhere(self) -> list[asyncio.Task[None]]:
-        looks = [self.suspect(team) for team in self._registry.teams]
-        return [look for look in looks if look is not None]
-
-    async def _look(self, team: str, again: asyncio.Event) -> None:
-        try:
-            await self._look_until_known(team, again)
-        finally:
-            del self._looking[team]
-
-    async def _look_until_known(self, team: str, again: asyncio.Event) -> None:
-        """Reconcile a team, and go on trying for as long as nobody answers; sooner if `again` is set."""
-        for attempt in range(10_000):
-            again.clear()
-            async with self.lock(team):
-                if team not in self._registry.teams:
-                    return
-                try:
-                    await self.reconcile(team)
-                except CorralError as error:
-                    log.warning("team %s cannot be seen: %s", team, error.message)
-                    agents = self._registry.of_team(team).values()
-                    lost = observe.lose_sight(agents, error.message, self._now())
-                    await self._registry.observe(lost.agents.values(), lost.events)
-                else:
-                    known = all(agent.state != states.UNKNOWN for agent in self._registry.of_team(team).values())
-                    if known and not again.is_set():
-                        return
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(again.wait(), _RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)])
+        self._looking.everywhere()
 
 
 def _event(event: str, agent: Agent, outcome: str = "ok", **data: object) -> NewEvent:

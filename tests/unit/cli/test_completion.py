@@ -32,27 +32,60 @@ OFFERS = [
     ("corral send -t shop le", {"lead"}),
     ("corral stop lead buil", {"builder-1"}),
     ("corral events --agent buil", {"builder-1"}),
+    ("corral attach sho", {"shop/builder-1"}),
+    ("corral attach toys/", {"toys/lead"}),
+    ("corral logs builder-1 toys/l", {"toys/lead"}),
+    ("corral events --agent shop/", {"shop/builder-1"}),
+    ("corral up ", {"writer", "writer-1", "writer-2", "critic"}),
+    ("corral up critic writer-2 wri", {"writer", "writer-1", "writer-2"}),
+    ("corral up -f spec-file.toml ", {"painter"}),
+    ("corral up --file spec-file.toml --dry-run pain", {"painter"}),
     ("corral ps --team ", {"shop", "toys"}),
     ("corral ps -t sh", {"shop"}),
     ("corral up --restart", {"--restart-changed"}),
     ("corral logs lead --sc", {"--screen"}),
 ]
 #: Where nothing fits, or where a person's own text stands.
-NO_OFFERS = ["corral send lead buil", "corral logs --since buil", "corral send -- lead --te", "corral nonsense x"]
+NO_OFFERS = [
+    "corral attach nobody/",
+    "corral up -f missing.toml pain",
+    "corral up buil",
+    "corral send lead buil",
+    "corral logs --since buil",
+    "corral send -- lead --te",
+    "corral nonsense x",
+]
+
+TEAM = """
+[team]
+name = "words"
+[agents.writer]
+command = ["cat"]
+count = 2
+[agents.critic]
+command = ["cat"]
+"""
+OTHER_TEAM = """
+[team]
+name = "pictures"
+[agents.painter]
+command = ["cat"]
+"""
 
 AGENTS = ("shop builder-1 running ~ 1 ~ 0 c /w ~", "toys lead running ~ 2 ~ 0 c /w ~")
 
 
 @pytest.fixture(autouse=True)
 def _command(own_directory: Path, monkeypatch: pytest.MonkeyPatch, daemon: FakeDaemon) -> None:
-    """`corral` in PATH, and two agents that are up."""
+    """`corral` in PATH, two agents that are up, a team that this directory declares, and one in another file."""
     daemon.answer("GET", "/v1/agents", table(*AGENTS))
     command = own_directory / "bin" / "corral"
     command.parent.mkdir()
     command.write_text(f"#!{sys.executable}\nimport sys\nfrom corral.cli.main import main\nsys.exit(main())\n")
     command.chmod(0o700)
     monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
-    (own_directory / "spec-file.toml").touch()
+    (own_directory / "corral.toml").write_text(TEAM)
+    (own_directory / "spec-file.toml").write_text(OTHER_TEAM)
     monkeypatch.chdir(own_directory)
 
 
@@ -92,6 +125,7 @@ class TestBash:
         assert self.offers("corral up -f spec") == {"spec-file.toml"}
         assert self.offers("corral ps --team=sh") == {"shop"}
         assert self.offers("corral ps --team=") == {"shop", "toys"}
+        assert self.offers("corral up --file=spec-file.toml ") == {"painter"}
 
 
 class TestFish:
@@ -113,6 +147,7 @@ class TestFish:
         assert {"--team", "-t", "--json", "--help", "-h", "--quiet", "-q"} >= self.offers("corral ps -")
         assert "spec-file.toml" in self.offers("corral up -f spec")
         assert self.offers("corral ps --team=sh") == {"--team=shop"}
+        assert self.offers("corral up --file=spec-file.toml ") == {"painter"}
 
 
 class Zsh:
@@ -189,6 +224,7 @@ class TestZsh:
         assert "only the agents of this team" in shown
         assert zsh.after_tab("corral up -f spec")[0] == "corral up -f spec-file.toml"
         assert zsh.after_tab("corral ps --team=sh")[0] == "corral ps --team=shop"
+        assert zsh.after_tab("corral up --file=spec-file.toml pai")[0] == "corral up --file=spec-file.toml painter"
 
     def test_works_as_a_file_among_the_functions(self, own_directory: Path) -> None:
         need("zsh")

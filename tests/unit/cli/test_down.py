@@ -7,7 +7,7 @@ import pytest
 
 from corral.places import Places
 from tests.unit.cli.conftest import Corral
-from tests.unit.client.fake_daemon import FakeDaemon, stream
+from tests.unit.client.fake_daemon import FakeDaemon, refusal, stream
 
 
 def receipt(**changes: object) -> dict[str, object]:
@@ -66,7 +66,7 @@ class TestTheReceipt:
         outcome = corral("down")
         assert outcome.code == 0
         assert outcome.out.splitlines()[-2:] == [
-            "kept, because work in it would be lost (git worktree remove --force PATH throws it away):",
+            "kept, because work in it would be lost (corral down -t shop --discard throws it away):",
             "  • /w/a  uncommitted changes",
         ]
 
@@ -102,6 +102,24 @@ class TestTheQuestion:
 
     def test_not_by_both(self, corral: Corral) -> None:
         assert corral("down", "-t", "shop", "-f", "x").code == 2
+
+
+class TestATeamAtRest:
+    def test_is_found_by_the_name_in_its_file(
+        self, corral: Corral, daemon: FakeDaemon, places: Places, own_directory: Path
+    ) -> None:
+        Path(places.worktree("shop", "a")).mkdir(parents=True)
+        (own_directory / "corral.toml").write_text('[team]\nname = "shop"\n[agents.a]\ncommand = ["x"]\n')
+        daemon.answer("POST", "/v1/down", refusal(404, "not_found", "no team of that file is up", ""))
+        assert corral("down", "--discard").code == 3
+        sent = daemon.last.json()
+        assert (sent["file"], sent["team"]) == (str(own_directory / "corral.toml"), "shop")
+
+    def test_without_a_daemon_needs_one(self, corral: Corral, places: Places) -> None:
+        Path(places.worktree("shop", "a")).mkdir(parents=True)
+        outcome = corral("down", "--discard", "-t", "shop")
+        assert outcome.code == 6
+        assert "corral daemon start" in outcome.err
 
 
 class TestWithoutADaemon:

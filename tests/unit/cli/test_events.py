@@ -19,7 +19,7 @@ EVENT = {
     "event": "agent.started",
     "who": {"user": "ann", "uid": 1000, "agent": None},
     "outcome": "ok",
-    "data": {"pid": 4711, "words": "exit \x1b[1m now", "none": None},
+    "data": {"pid": 4711, "words": "exit \x1b[1m now", "none": None, "note": ""},
 }
 
 
@@ -69,3 +69,19 @@ def test_a_journal_without_a_daemon_says_who_reads_it(corral: Corral, places: Pl
         Path(path).touch()
     outcome = corral("events", "--json")
     assert (outcome.code, outcome.error["remedy"]) == (6, "corral daemon start")
+
+
+@pytest.mark.parametrize("of", [("--agent", "nope"), ("--team", "nope"), ("--agent", "shop/nope", "-f")])
+def test_an_instance_that_was_never_used_has_no_agent_to_tell_of(corral: Corral, of: tuple[str, ...]) -> None:
+    outcome = corral("events", "--json", *of)
+    assert (outcome.code, outcome.error["code"], outcome.out) == (3, "not_found", "")
+    assert "nope" in outcome.error["message"]
+
+
+def test_an_agent_that_is_yet_to_come_is_remarked_on_and_waited_for(corral: Corral, daemon: FakeDaemon) -> None:
+    daemon.answer("GET", "/v1/events", stream({"awaited": "shop/b"}, EVENT))
+    outcome = corral("events", "-f", "--agent", "shop/b")
+    assert "shop/b" in outcome.err
+    assert len(outcome.out.splitlines()) == 1
+    outcome = corral("events", "-f", "--agent", "shop/b", "--json")
+    assert (outcome.err, outcome.json_lines) == ("", [EVENT])  # a stream of events and nothing else

@@ -1,6 +1,13 @@
 """Help: for everything, with examples, from the same table that is parsed."""
 
+import pytest
+
+from corral.cli.commands import visible
+from corral.cli.help import command_help, overview
+from corral.cli.table import shown_width
+from tests.support.instance import Instance
 from tests.unit.cli.conftest import Corral
+from tests.unit.cli.terminal import run_on_terminal
 
 
 def test_of_everything(corral: Corral) -> None:
@@ -21,6 +28,25 @@ def test_of_one_command(corral: Corral) -> None:
     assert "    --json" in outcome.out
     assert "examples\n  corral ps\n" in outcome.out
     assert "--teams" not in outcome.out
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_no_line_is_wider_than_the_terminal_and_no_word_is_cut(width: int) -> None:
+    commands = [entry.load() for entry in visible()]
+    commands += [child for command in commands for child in command.commands]
+    for command in commands:
+        text = command_help(command, width=width)
+        examples = {f"  {example}" for example, _ in command.examples}  # to be copied as they are
+        wide = [line for line in text.splitlines() if shown_width(line) > width and line not in examples]
+        assert not wide, command.name
+        assert text.split() == command_help(command, width=1000).split()
+    assert max(map(shown_width, overview(width=width).splitlines())) <= width
+
+
+def test_a_terminal_gets_help_as_wide_as_it_is(real: Instance) -> None:
+    code, text = run_on_terminal(real.argv("up", "--help"), cwd=real.directory, columns=60, env={"NO_COLOR": "1"})
+    assert code == 0
+    assert max(map(len, text.splitlines())) <= 60
 
 
 def test_of_a_group_and_its_commands(corral: Corral) -> None:

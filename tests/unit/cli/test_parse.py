@@ -144,11 +144,11 @@ class TestKinds:
 class TestMistakes:
     def test_an_unknown_option_gets_a_guess(self) -> None:
         error = wrong(LOGS, "--folow")
-        assert (error.message, error.remedy) == ("corral logs has no option --folow", "did you mean --follow?")
+        assert (error.message, error.remedy) == ("logs has no option --folow", "did you mean --follow?")
         assert error.exit_code == 2
 
     def test_an_unknown_letter_names_its_cluster(self) -> None:
-        assert wrong(LOGS, "-fx").message == "corral logs has no option -x (in -fx)"
+        assert wrong(LOGS, "-fx").message == "logs has no option -x (in -fx)"
         assert "--help" in wrong(LOGS, "-x").remedy
 
     def test_a_forgotten_value(self) -> None:
@@ -160,10 +160,10 @@ class TestMistakes:
         assert wrong(LOGS, "--follow=yes").message == "--follow takes no value"
 
     def test_a_missing_argument(self) -> None:
-        assert wrong(SEND).message == "corral send needs AGENT"
+        assert wrong(SEND).message == "send needs AGENT"
 
     def test_an_argument_too_many(self) -> None:
-        assert wrong(SHELL, "bash", "zsh").message == "corral completion does not take 'zsh'"
+        assert wrong(SHELL, "bash", "zsh").message == "completion does not take 'zsh'"
 
     def test_an_argument_that_is_no_choice(self) -> None:
         assert wrong(SHELL, "fisch").remedy == "did you mean fish?"
@@ -185,7 +185,7 @@ class TestGroups:
         assert (invocation.command.name, invocation.wants_help) == ("daemon", True)
 
     def test_need_a_command(self) -> None:
-        assert wrong(DAEMON).message == "corral daemon needs one of: start, status"
+        assert wrong(DAEMON).message == "daemon needs one of: start, status"
 
     def test_know_their_commands(self) -> None:
         error = wrong(DAEMON, "stat")

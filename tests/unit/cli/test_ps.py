@@ -18,7 +18,7 @@ from tests.unit.client.fake_daemon import FakeDaemon, refusal, table, whole
 #: Days ago, so that it does not matter how long the tests before these took.
 NOW = time.time()
 RUNNING = f"shop builder-1 running working 4711 {NOW - 2.5 * 86400} 2 cgroup /srv/shop ~"
-FAILED = f"shop builder-2 failed ~ ~ {NOW - 5.5 * 86400} 0 process-group /srv/shop no_such_command:_claude"
+FAILED = f"shop builder-2 failed unknown ~ {NOW - 5.5 * 86400} 0 process-group /srv/shop no_such_command:_claude"
 
 
 @pytest.fixture
@@ -50,6 +50,7 @@ class TestTable:
         daemon.answer("GET", "/v1/agents", table(RUNNING, RUNNING.replace("shop", "toys"), FAILED))
         assert corral("ps", "-q").out == "shop/builder-1\ntoys/builder-1\nbuilder-2\n"
         assert corral("ps", "--teams").out == "shop\ntoys\n"
+        assert corral("ps", "--full").out == "shop/builder-1\ntoys/builder-1\nshop/builder-2\n"
 
     def test_the_home_directory_is_a_tilde(self, corral: Corral, daemon: FakeDaemon) -> None:
         home = os.environ["HOME"]

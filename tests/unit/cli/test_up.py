@@ -67,9 +67,20 @@ class TestTheFile:
     def test_that_does_not_exist(self, corral: Corral) -> None:
         assert corral("up", "-f", "none.toml", "--json").error["code"] == "not_found"
 
-    def test_that_cannot_be_read(self, corral: Corral, own_directory: Path) -> None:
-        outcome = corral("up", "-f", str(own_directory))
-        assert (outcome.code, "Is a directory" in outcome.err) == (1, True)
+    def test_that_is_a_directory_is_wrong_use(self, corral: Corral, spec: Path, own_directory: Path) -> None:
+        (own_directory / "empty").mkdir()
+        for command in ("up", "down"):
+            error = corral(command, "-f", ".", "--json").error
+            assert (error["code"], error["remedy"]) == ("wrong_use", "-f ./corral.toml")
+            outcome = corral(command, "-f", "empty", "--json")
+            assert (outcome.code, "is a directory" in outcome.error["message"]) == (2, True)
+            assert "empty/corral.toml" in outcome.error["remedy"]
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+    def test_that_may_not_be_read(self, corral: Corral, spec: Path) -> None:
+        spec.chmod(0)
+        outcome = corral("up", "-f", str(spec))
+        assert (outcome.code, str(spec) in outcome.err) == (1, True)
 
     def test_whose_path_is_no_utf8(self, corral: Corral, spec: Path) -> None:
         os.mkdir(b"\xff")
@@ -147,6 +158,13 @@ class TestTheSummary:
         assert outcome.err == "corral: shop: b did not start\n  → corral logs b shows its last words\n"
         outcome = corral("up", "--json")
         assert (outcome.code, outcome.error["code"], outcome.json["agents"][1]["action"]) == (1, "failed", "failed")
+
+    def test_of_a_failure_before_the_start_has_its_own_remedy(
+        self, corral: Corral, daemon: FakeDaemon, spec: Path
+    ) -> None:
+        failed = {**agent("a", "failed", detail="/w/a is in the way"), "remedy": "move it away"}
+        daemon.answer("POST", "/v1/up", stream(result(failed)))
+        assert corral("up").err == "corral: shop: a did not start\n  → move it away\n"
 
     def test_json_is_the_result_and_nothing_else(self, corral: Corral, daemon: FakeDaemon, spec: Path) -> None:
         daemon.answer("POST", "/v1/up", stream(step("lead", "started"), STARTED))

@@ -17,7 +17,7 @@ def done(*agents: dict[str, object]) -> bytes:
 @pytest.mark.parametrize("command", ["stop", "restart", "rm"])
 class TestAll:
     def test_need_names_or_all(self, corral: Corral, command: str) -> None:
-        assert corral(command).err.startswith(f"corral: corral {command} needs an AGENT\n")
+        assert corral(command).err.startswith(f"corral: {command} needs an AGENT\n")
         assert corral(command, "a", "--all").code == 2
 
     def test_send_who_and_how_long(self, corral: Corral, daemon: FakeDaemon, command: str) -> None:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,6 +129,24 @@ def test_without_a_coding_agent_there_is_the_demo_agent() -> None:
 def test_a_directory_without_a_letter_has_a_team_all_the_same() -> None:
     assert starter(around(directory="")).team == "team"
     assert starter(around(directory="…")).team == "team"
+
+
+@pytest.mark.parametrize(
+    ("directory", "team"),
+    [
+        ("Café", "cafe"),
+        ("Cafe\u0301 Größe", "cafe-grosse"),
+        ("Ærøskøbing", "aeroskobing"),
+        ("ŁÓDŹ_2", "lodz-2"),
+        ("İstanbul", "istanbul"),
+        ("ｆｕｌｌ", "full"),
+        ("проект", "team"),
+        ("项目", "team"),
+        ("项目 api", "api"),
+    ],
+)
+def test_a_directory_with_accents_names_its_team_without_them(directory: str, team: str) -> None:
+    assert starter(around(directory=directory)).team == team
 
 
 def test_every_key_of_an_agent_is_there_and_explained() -> None:

@@ -4,8 +4,8 @@ A run is started as `/bin/sh FILE`. The file is 0600 in a 0700 directory, reads 
 such file, and runs the program. So nothing is in an argv or in tmux's environment, no length limit or quoting of tmux
 applies, and a restart finds the environment again.
 
-The shell stays until the program has ended, and a moment longer: when the first process of a pane ends, tmux drops
-whatever it has not read of the terminal by then. See docs/adr/0005-launch-files.md.
+The shell stays until the program has ended *and* tmux has read its last words: when the first process of a pane ends,
+tmux drops whatever it has not read of the terminal by then. See docs/adr/0005-launch-files.md.
 """
 
 from __future__ import annotations
@@ -17,11 +17,34 @@ from collections.abc import Mapping, Sequence
 
 from corral.domain.environment import RUN_VARIABLE
 from corral.domain.errors import CorralError
+from corral.domain.last_question import ANSWER, QUESTION
 
-#: What tmux gets to read the rest of a terminal. It needs a few milliseconds of it, unless the machine is starved.
-_READ_SECONDS = 0.1
 #: Beside the launch file: the exit code, written before tmux can know it and there even if tmux is not.
 _EXIT = ".exit"
+
+
+def _octal(text: bytes) -> str:
+    """As the `printf` of any shell takes it."""
+    return "".join(f"\\{byte:03o}" for byte in text)
+
+
+#: Ask the terminal how it is (DSR): tmux answers when it has read everything before the question. It is waited for as
+#: long as tmux may be held up, and not for ever: what the program left behind can take the answer away.
+#: -ixon, or a terminal that somebody halted with Ctrl-S takes no question. Without an answer, tmux gets a moment.
+_UNTIL_READ = rf"""
+trap '' HUP INT QUIT TERM TTIN TTOU
+answered=
+if command -p stty -icanon -echo -ixon min 0 time 50; then
+  answer=
+  wanted=$(printf '{_octal(ANSWER)}')
+  printf '{_octal(QUESTION)}'
+  while part=$(command -p dd bs=64 count=1) && [ "$part" ]; do
+    answer=$answer$part
+    case $answer in *"$wanted"*) answered=yes; break ;; esac
+  done
+fi
+[ "$answered" ] || command -p sleep 0.1
+"""
 
 
 class LaunchFiles:
@@ -67,9 +90,8 @@ class LaunchFiles:
             "exec 3>&2 2>/dev/null\n"
             f"(exec {' '.join(program)}) 2>&3 3>&-\n"
             "status=$?\n"
-            "trap '' HUP INT QUIT TERM\n"
             f"echo $status >{_quoted(path + _EXIT)}\n"
-            f"command -p sleep {_READ_SECONDS}\n"
+            f"{_UNTIL_READ}"
             "exit $status\n",
         )
         return path

@@ -3,59 +3,57 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
+from dataclasses import asdict, replace
 
-from corral.adapters.git.command import GitError, git
+from corral.adapters.git.branches import Names, Survey, choose
+from corral.adapters.git.command import git
+from corral.adapters.git.work import branch_exists, commits_nowhere_else, work_in
+from corral.adapters.git.worktrees import (
+    Worktree,
+    branch_of,
+    common_dir,
+    deleted_branch_of,
+    note_branch,
+    survey,
+    turn,
+    worktree_at,
+)
 from corral.domain.errors import BadSpecError, CorralError, RefusedError
+from corral.git import GitError
 from corral.places import Places
 from corral.ports.keeper import Repository, Workspace, WorkspaceRemoval
+from corral.repository import look
 
 log = logging.getLogger("corral.keeper")
-
-
-#: Asked so that no setting of the person's can hide a file from us.
-_STATUS = ("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none")
-
-
-def branch_of(team: str, agent: str) -> str:
-    """The branch that an agent's worktree is on."""
-    return f"corral/{team}/{agent}"
 
 
 class GitWorkspaces:
     """See `ports.workspace.Workspaces`."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, instance: str) -> None:
         self._places = places
-        # Parallel `worktree add` races on the repository's config.lock.
-        self._one_at_a_time: dict[str, asyncio.Lock] = {}
+        self._instance = instance
 
     async def repository(self, path: str) -> Repository:
-        """What kind of repository is at `path`; never fails for one that is none."""
-        if not os.path.isdir(path):
-            return Repository(path=path, kind="missing")
-        try:
-            bare = (await git(path, "rev-parse", "--is-bare-repository")).strip() == "true"
-        except GitError as error:
-            return Repository(path=path, kind="none", problem=error.message)
-        try:
-            head = (await git(path, "rev-parse", "--verify", "--quiet", "HEAD")).strip()
-        except GitError:
-            return Repository(path=path, kind="empty")
-        if bare:
-            return Repository(path=path, kind="bare", head=head)
-        dirty = bool((await git(path, *_STATUS)).strip())
-        return Repository(path=path, kind="normal", head=head, dirty=dirty)
+        """See `Workspaces.repository`."""
+        return Repository(**asdict(await asyncio.to_thread(look, path)))
 
     async def prepare(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         """See `Workspaces.prepare`."""
-        if kind != "worktree":
-            return self._directory(kind, path)
-        if repo is None:
-            raise BadSpecError(f"{agent} wants a worktree, but the team has no repo", 'set repo = "." in [team]')
-        async with self._one_at_a_time.setdefault(repo, asyncio.Lock()):
-            return await self._worktree(path, repo, branch_of(team, agent))
+        try:
+            if kind != "worktree":
+                return _directory(kind, path)
+            if repo is None:
+                raise BadSpecError(f"{agent} wants a worktree, but the team has no repo", 'set repo = "." in [team]')
+            common = await common_dir(repo)
+            async with turn(common):
+                known = await survey(common, repo)
+                return await self._worktree(path, repo, Names.of(team, agent, self._instance), known)
+        except OSError as error:
+            raise _cannot_make(path, error) from error
 
     async def inspect(self, team: str) -> list[WorkspaceRemoval]:
         """See `Workspaces.inspect`."""
@@ -65,136 +63,147 @@ class GitWorkspaces:
         found = []
         for name in sorted(os.listdir(root)):
             path = os.path.join(root, name)
-            found.append(WorkspaceRemoval(path=path, removed=False, why=await _work_in(path, branch_of(team, name))))
+            _, why = await self._work(path, Names.of(team, name, self._instance))
+            found.append(WorkspaceRemoval(path=path, removed=False, why=why))
         return found
 
     async def remove(self, *, team: str, agent: str, path: str, repo: str | None, discard: bool) -> WorkspaceRemoval:
         """See `Workspaces.remove`. Only worktrees that Corral made are ever removed."""
         if path != self._places.worktree(team, agent):
             return WorkspaceRemoval(path=path, removed=False)
-        branch = branch_of(team, agent)
+        names = Names.of(team, agent, self._instance)
         if not os.path.isdir(path):
             if repo is not None:
-                await self._forget_deleted(path, repo, branch)
+                await self._forget_deleted(path, repo, names)
             return WorkspaceRemoval(path=path, removed=False)
-        if repo is not None and not await _is_worktree_of(path, repo):
-            return WorkspaceRemoval(path=path, removed=False, why=f"not a worktree of {repo}")
-        work = await _work_in(path, branch)
-        if work and not discard:
+        worktree, work = await self._work(path, names)
+        if worktree is None or (work and not discard):
             return WorkspaceRemoval(path=path, removed=False, why=work)
         try:
-            common = (await git(path, "rev-parse", "--path-format=absolute", "--git-common-dir")).strip()
-            tip = (await git(path, "rev-parse", "--short", "HEAD")).strip()
-            async with self._one_at_a_time.setdefault(repo or common, asyncio.Lock()):
-                await git(common, "worktree", "remove", *(["--force", "--force"] if discard else []), path)
-                if await _branch_exists(common, branch):
+            if repo is not None and await common_dir(repo) != os.path.realpath(worktree.common):
+                return WorkspaceRemoval(path=path, removed=False, why=f"not a worktree of {repo}")
+            tip = await _tip(path)
+            branch = await branch_of(path, worktree, names)
+            async with turn(worktree.common):
+                force = ["--force", "--force"] if discard else []
+                await git(worktree.common, "worktree", "remove", *force, path)
+                known = await survey(worktree.common, worktree.common)
+                if branch in known.branches and not known.holder(branch, os.path.realpath(path)):
                     # What the branch holds is elsewhere too, or was to be thrown away.
-                    await git(common, "branch", "-D", branch)
-        except GitError as error:
+                    await git(worktree.common, "branch", "-D", branch)
+        except CorralError as error:
             return WorkspaceRemoval(path=path, removed=not os.path.isdir(path), why=error.message)
         _remove_if_empty(os.path.dirname(path))
         return WorkspaceRemoval(path=path, removed=True, why=f"discarded {work} (it was at {tip})" if work else "")
 
-    async def _forget_deleted(self, path: str, repo: str, branch: str) -> None:
+    async def _work(self, path: str, names: Names) -> tuple[Worktree | None, str]:
+        """The worktree at `path` and the work in it; of something else there, why it stays."""
+        if not os.path.isdir(path):
+            return None, "not a git worktree"
+        try:
+            worktree = await worktree_at(path)
+            if worktree is None:
+                return None, "not a git worktree"
+            return worktree, await work_in(path, await branch_of(path, worktree, names))
+        except CorralError as error:
+            return None, f"contents that cannot be checked ({error.message})"
+
+    async def _forget_deleted(self, path: str, repo: str, names: Names) -> None:
         """Somebody deleted the worktree by hand: have git forget it. Its branch stays if it has commits of its own."""
         try:
-            async with self._one_at_a_time.setdefault(repo, asyncio.Lock()):
-                if await _is_worktree_of(path, repo):
+            common = await common_dir(repo)
+            async with turn(common):
+                known = await survey(common, repo)
+                branch = deleted_branch_of(path, known, names)
+                if os.path.realpath(path) in known.worktrees:
                     await git(repo, "worktree", "remove", path)
-                if await _branch_exists(repo, branch) and not await _commits_nowhere_else(repo, [branch], branch):
+                if branch not in known.branches or known.holder(branch, os.path.realpath(path)):
+                    return
+                if not await commits_nowhere_else(repo, [branch], branch):
                     await git(repo, "branch", "-D", branch)
-        except CorralError as error:
-            log.warning("%s is gone, and git still knows it: %s", path, error.message)
+        except (CorralError, OSError) as error:
+            log.warning("%s is gone, and git still knows it: %s", path, error)
 
-    def _directory(self, kind: str, path: str) -> Workspace:
-        if os.path.isdir(path):
-            return Workspace(path=path, kind=kind)
-        if kind == "shared":
-            raise BadSpecError(f"the shared workspace {path} is not a directory", "correct repo in [team]")
-        try:
-            os.makedirs(path)
-        except OSError as error:
-            raise CorralError(
-                f"cannot make the workspace {path}: {error.strerror}", "choose another, or make it writable"
-            ) from error
-        return Workspace(path=path, kind=kind, created=True)
-
-    async def _worktree(self, path: str, repo: str, branch: str) -> Workspace:
+    async def _worktree(self, path: str, repo: str, names: Names, known: Survey) -> Workspace:
         if os.path.isdir(path) and os.listdir(path):
-            return await self._found_again(path, repo, branch)
+            return await self._found_again(path, repo, names, known)
         if os.path.lexists(path) and not os.path.isdir(path):
             raise RefusedError(f"{path} is in the way: it is not a directory", "look at what it is and move it away")
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        known = await _branch_exists(repo, branch)
-        # --force: our own path may still be registered after somebody deleted the directory by hand.
-        force = ["--force"] if await _is_worktree_of(path, repo) else []
+        real = os.path.realpath(path)
+        branch = choose(names, known, real, repo)
         try:
-            if known:
-                await git(repo, "worktree", "add", *force, path, branch)
-            else:
-                await git(repo, "worktree", "add", *force, "--no-track", "-b", branch, path, "HEAD")
+            note = await self._add(path, repo, branch, known)
         except GitError as error:
-            if "already" in error.message and branch in error.message:
-                raise RefusedError(error.message, f"another instance works on {branch}: rename the team") from error
-            if not known and await _branch_exists(repo, branch):
-                await git(repo, "branch", "-D", branch)  # made a moment ago, so there is nothing on it
-            raise
-        note = f"goes on with branch {branch} from last time" if known else ""
+            if "already" not in error.message or branch not in error.message:
+                raise
+            # Somebody is on it in a way that git does not list, such as in the middle of a rebase.
+            known = replace(known, holders={**known.holders, branch: "another worktree"})
+            branch = choose(names, known, real, repo)
+            note = await self._add(path, repo, branch, known)
+        if branch == names.own and (holder := known.holder(names.plain, real)):
+            taken = f"on branch {branch}, because {names.plain} is taken by {holder}"
+            note = f"{taken}; {note}" if note else taken
         return Workspace(path=path, kind="worktree", branch=branch, created=True, note=note)
 
-    async def _found_again(self, path: str, repo: str, branch: str) -> Workspace:
+    async def _add(self, path: str, repo: str, branch: str, known: Survey) -> str:
+        """Make the worktree; what a person should know of it. If git refuses, nothing of it stays."""
+        # --force: our own path may still be registered after somebody deleted the directory by hand.
+        force = ["--force"] if os.path.realpath(path) in known.worktrees else []
+        there = branch in known.branches
+        source = [path, branch] if there else ["--no-track", "-b", branch, path, "HEAD"]
+        try:
+            await git(repo, "worktree", "add", *force, *source)
+        except GitError:
+            # A hook that fails lets git make everything and then say no. Nobody has worked there yet.
+            with contextlib.suppress(CorralError):
+                if os.path.realpath(path) in (await survey(known.common, repo)).worktrees:
+                    await git(repo, "worktree", "remove", "--force", path)
+                if not there and await branch_exists(repo, branch):
+                    await git(repo, "branch", "-D", branch)
+            raise
+        await note_branch(path, branch)
+        return f"goes on with branch {branch} from last time" if there else ""
+
+    async def _found_again(self, path: str, repo: str, names: Names, known: Survey) -> Workspace:
         """A worktree from last time is used again as it is, work included; anything else is left alone."""
-        if not await _is_worktree_of(path, repo):
+        worktree = await worktree_at(path) if os.path.realpath(path) in known.worktrees else None
+        if worktree is None:
             raise RefusedError(
                 f"{path} is in the way: it is not a worktree of {repo}",
                 "look at what is in it and move it away; Corral does not delete it",
             )
-        work = await _work_in(path, branch)
+        branch = await branch_of(path, worktree, names)
+        work = await work_in(path, branch)
         note = f"worktree from last time, with {work}" if work else "worktree from last time"
         return Workspace(path=path, kind="worktree", branch=branch, note=note)
 
 
-async def _is_worktree_of(path: str, repo: str) -> bool:
-    """True if git has `path` on its list of the repository's worktrees, whether or not the directory is there."""
-    listing = await git(repo, "worktree", "list", "--porcelain", "-z")
-    # git writes down what a path really is, and ours may lead through a link.
-    return f"worktree {os.path.realpath(path)}" in listing.split("\0")
-
-
-async def _branch_exists(directory: str, branch: str) -> bool:
-    return bool((await git(directory, "branch", "--list", "--format=%(refname:short)", branch)).strip())
-
-
-async def _commits_nowhere_else(directory: str, tips: list[str], branch: str) -> int:
-    """How many commits of `tips` no other branch, tag or remote has. git matches --exclude below refs/heads."""
-    elsewhere = ["--not", f"--exclude={branch}", "--branches", "--tags", "--remotes"]
-    return int(await git(directory, "rev-list", "--count", *tips, *elsewhere))
-
-
-async def _work_in(path: str, branch: str) -> str:
-    """What would be lost with a worktree, in words; empty if nothing would be."""
+async def _tip(path: str) -> str:
     try:
-        changes = (await git(path, *_STATUS)).splitlines()
-        hidden = _hidden_from_status(path, (await git(path, "ls-files", "-v", "-z")).split("\0"))
-        # HEAD as well as the branch: it may be detached.
-        tips = ["HEAD", branch] if await _branch_exists(path, branch) else ["HEAD"]
-        commits = await _commits_nowhere_else(path, tips, branch)
-    except CorralError as error:
-        return f"contents that cannot be checked ({error.message})"
-    untracked = sum(line.startswith("??") for line in changes)
-    counts = [
-        (len(changes) - untracked, "changed file", "changed files"),
-        (untracked, "untracked file", "untracked files"),
-        (hidden, "file whose changes git does not show", "files whose changes git does not show"),
-        (commits, "commit that is nowhere else", "commits that are nowhere else"),
-    ]
-    return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts if count)
+        return (await git(path, "rev-parse", "--short", "--verify", "--quiet", "HEAD")).strip()
+    except GitError:
+        return "no commit"  # a branch that was begun anew, and has none yet
 
 
-def _hidden_from_status(path: str, listing: list[str]) -> int:
-    """Files that git was told not to look at, and that are there all the same: they may hold anything."""
-    marked = [entry[2:] for entry in listing if entry[:1] == "S" or entry[:1].islower()]
-    return sum(os.path.lexists(os.path.join(path, name)) for name in marked)
+def _directory(kind: str, path: str) -> Workspace:
+    if os.path.isdir(path):
+        return Workspace(path=path, kind=kind)
+    if kind == "shared":
+        raise BadSpecError(f"the shared workspace {path} is not a directory", "correct repo in [team]")
+    if os.path.lexists(path):
+        raise CorralError(f"the workspace {path} is not a directory", "choose another, or move away what is there")
+    os.makedirs(path)
+    return Workspace(path=path, kind=kind, created=True)
+
+
+def _cannot_make(path: str, error: OSError) -> CorralError:
+    place = str(error.filename or path)
+    culprit = place if os.path.lexists(place) and not os.path.isdir(place) else os.path.dirname(place)
+    return CorralError(
+        f"cannot make the workspace {path}: {place}: {error.strerror}",
+        f"make {culprit} a directory that you can write to, then run corral up again",
+    )
 
 
 def _remove_if_empty(directory: str) -> None:

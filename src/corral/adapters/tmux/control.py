@@ -15,6 +15,8 @@ from corral.domain.errors import CorralError, UnavailableError
 
 #: A healthy server answers in a millisecond; one that needs longer than this is not answering.
 ANSWER_SECONDS = 5.0
+#: One that owes an answer from before gets less: it is asked again in case it has come back, not to be waited for.
+_STILL_SILENT_SECONDS = 1.0
 #: tmux stops waiting for a reader that is this many seconds behind, so a stuck keeper never holds up an agent.
 PAUSE_AFTER = 2
 
@@ -140,6 +142,8 @@ class ControlClient(asyncio.Protocol):
         """Like `ask_many`, but a refusal is the outcome of its own sequence only."""
         if self.closed or self._transport is None:
             raise UnavailableError("the connection to tmux is closed", "try again: the keeper opens a new one")
+        if self._owes_an_answer:
+            seconds = min(seconds, _STILL_SILENT_SECONDS)
         pending = []
         lines = []
         for group in groups:
@@ -164,6 +168,11 @@ class ControlClient(asyncio.Protocol):
                 "try again; if it stays silent, `corral down` ends what is provably ours",
             ) from None
         return outcomes
+
+    @property
+    def _owes_an_answer(self) -> bool:
+        """True while a question that nobody waits for any more has not been answered: the server hangs."""
+        return bool(self._waiting) and self._waiting[0].future.cancelled()
 
     def close(self) -> None:
         """Leave the server as it is and end the client process."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from corral.ports.keeper import ExitStatus
 from corral.ports.runtime import Session
@@ -30,6 +31,8 @@ class Pane:
     #: tmux read the end of its terminal. How the process ended it may learn a moment later, or not by itself.
     closed: bool
     session: Session
+    #: Held by whoever types: one message at a time.
+    typing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 def parse_pane(line: str) -> Pane | None:

@@ -8,7 +8,6 @@ tells when the server goes away. See docs/adr/0004-one-control-client.md.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections.abc import Sequence
 from importlib.resources import files
@@ -18,6 +17,7 @@ from corral.adapters.procfs.ending import wait_gone
 from corral.adapters.tmux import identity
 from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlClient, TmuxRefusedError
 from corral.adapters.tmux.keyboard import type_into
+from corral.adapters.tmux.pane_table import LAST_OUTPUT_SECONDS, PaneTable
 from corral.adapters.tmux.panes import FORMAT, Pane, parse_pane, take_census
 from corral.adapters.tmux.probe import answer
 from corral.adapters.tmux.programs import find_programs
@@ -31,10 +31,6 @@ from corral.ports.runtime import RuntimeListener, Session, SessionOrder, View
 HUB = "_hub"
 COLUMNS, ROWS = 200, 50
 _NEW_HUB = ["new-session", "-s", HUB, "-x", str(COLUMNS), "-y", str(ROWS)]
-#: How long after its process ended a pane may take to show its exit status: tmux has to reap it first.
-_STATUS_SECONDS = 2.0
-#: With the status known, how much longer to wait for the last output while something else holds the terminal open.
-_LAST_OUTPUT_SECONDS = 0.5
 _SERVER_EXIT_SECONDS = 3.0
 #: Starting many sessions takes the server a while; more agents get more time.
 _START_SECONDS, _START_SECONDS_EACH = 10.0, 0.1
@@ -61,12 +57,8 @@ class TmuxRuntime:
         self._tmux = tmux
         self._client: ControlClient | None = None
         self._server: proc.Process | None = None
-        self._panes: dict[str, Pane] = {}  # by run
-        self._runs: dict[str, str] = {}  # pane id -> run
-        self._early: dict[str, list[bytes]] = {}  # output of panes that are just being started
-        self._watches: dict[str, int] = {}  # run -> pidfd
-        self._guests: dict[str, list[int]] = {}  # session id -> processes of windows that others opened there
-        self._typing: dict[str, asyncio.Lock] = {}
+        self._table = PaneTable(listener, lambda: self._client, lambda: self._server)
+        self._panes = self._table.by_run
         self._opening = asyncio.Lock()
         self._background = Background()
 
@@ -104,16 +96,7 @@ class TmuxRuntime:
         """Learn which panes there are, also those an earlier keeper started, and have all of them recorded."""
         (lines,) = await client.ask(["list-panes", "-a", "-F", FORMAT])
         census = take_census(lines, HUB)
-        for run, pane in census.panes.items():
-            known = self._panes.get(run)
-            if known is None:
-                self._adopt(pane)
-            elif pane.session.exit is not None or pane.session.dead:
-                known.session.exit = pane.session.exit or known.session.exit
-                known.session.dead = True
-        for run in [run for run in self._panes if run not in census.panes]:
-            self._forget(run)
-        self._guests = census.guests
+        self._table.take(census)
         if census.unlinked:
             await client.try_many([[_link(window)] for window in census.unlinked])
         await find_programs([pane.session for pane in self._panes.values()])
@@ -154,9 +137,9 @@ class TmuxRuntime:
                 if pane is None:
                     results.append(f"tmux gave an answer that cannot be read: {outcome[0]}")
                     continue
-                self._adopt(pane)
+                self._table.adopt(pane)
             results.append(self._panes[order.run].session)
-        self._early.clear()
+        self._table.all_started_are_known()
         await find_programs([result for result in results if isinstance(result, Session)])
         return results
 
@@ -176,7 +159,7 @@ class TmuxRuntime:
         client, pane = await self._find(run)
         if pane.session.dead:
             raise CorralError(f"{pane.session.agent} has ended; nobody reads its terminal", "corral restart it first")
-        async with self._typing.setdefault(run, asyncio.Lock()):
+        async with pane.typing:
             await type_into(client, pane.pane_id, text, scratch_dir=self._scratch_dir, enter=enter, pause=pause)
 
     async def screen(self, run: str, history: int = 0) -> list[str]:
@@ -200,14 +183,14 @@ class TmuxRuntime:
     def unwatch(self, runs: Sequence[str]) -> None:
         """See `Runtime.unwatch`."""
         for run in runs:
-            self._unwatch(run)
+            self._table.unwatch(run)
 
     async def exits(self, runs: Sequence[str]) -> dict[str, ExitStatus]:
         """See `Runtime.exits`."""
-        deadline = asyncio.get_running_loop().time() + _LAST_OUTPUT_SECONDS
+        deadline = asyncio.get_running_loop().time() + LAST_OUTPUT_SECONDS
         delay = 0.002
         while True:
-            self._make_tmux_reap()
+            self._table.make_tmux_reap()
             view = await self.view()
             wanted = set(runs)
             found = {session.run: session.exit for session in view.sessions if session.exit and session.run in wanted}
@@ -219,34 +202,34 @@ class TmuxRuntime:
 
     def guests(self, runs: Sequence[str]) -> list[int]:
         """See `Runtime.guests`."""
-        sessions = {self._panes[run].session_id for run in runs if run in self._panes}
-        return [pid for session, pids in self._guests.items() if session in sessions for pid in pids]
+        return self._table.guests(list(runs))
 
     async def remove(self, runs: Sequence[str]) -> None:
         """See `Runtime.remove`. The session goes with all its windows, then the window that the hub shows."""
         panes = [self._panes[run] for run in runs if run in self._panes]
         for pane in panes:
-            self._forget(pane.session.run)
+            self._table.forget(pane.session.run)
         if panes and self._client is not None and not self._client.closed:
             # Refused means that it is gone already, which is what was wanted.
             await self._client.try_many(
                 [[[verb, "-t", target]] for pane in panes for verb, target in _taking_away(pane)]
             )
 
-    async def end_server(self) -> None:
+    async def end_server(self, *, answers: bool) -> None:
         """See `Runtime.end_server`. tmux is asked; a server that does not go is ended by its proved pid."""
         try:
-            client = await self._connect(create=False)
+            client = await self._connect(create=False) if answers else None
         except CorralError:
             client = None
+        if client is None and self._client is not None:
+            self._client.close()
         servers = identity.hidden_servers(self._markers)
         if client is not None:
             try:
                 await client.ask(["kill-server"], seconds=_SERVER_EXIT_SECONDS)
             except CorralError:
                 client.close()  # closed under the answer, as it should, or silent: the pid tells
-        for run in list(self._panes):
-            self._forget(run)
+        self._table.forget_all()
         for number in (None, signal.SIGTERM, signal.SIGKILL):
             if number is not None:
                 for server in servers:
@@ -259,8 +242,7 @@ class TmuxRuntime:
     def close(self) -> None:
         """See `Runtime.close`."""
         self._background.cancel()
-        for run in list(self._panes):
-            self._forget(run)
+        self._table.close()
         if self._client is not None:
             self._client.close()
 
@@ -313,7 +295,7 @@ class TmuxRuntime:
                 await answer([*base, "-N", *_NEW_HUB, "-d", "exec cat"], environment, ANSWER_SECONDS)
             argv = [*base, "-C", "-N", "attach-session", "-t", f"={HUB}"]
         client = await ControlClient.open(
-            argv, environment, self._output, self._paused, self._closed, self._answers_again
+            argv, environment, self._table.output, self._paused, self._closed, self._answers_again
         )
         await client.ask(
             ["refresh-client", "-f", f"pause-after={PAUSE_AFTER}"],
@@ -330,17 +312,8 @@ class TmuxRuntime:
 
     # What tmux tells by itself
 
-    def _output(self, pane_id: str, data: bytes) -> None:
-        run = self._runs.get(pane_id)
-        if run is None:
-            self._early.setdefault(pane_id, []).append(data)
-        else:
-            self._listener.output(run, data)
-
     def _paused(self, pane_id: str) -> None:
-        run = self._runs.get(pane_id)
-        if run is not None:
-            self._listener.output_lost(run)
+        self._table.output_lost(pane_id)
         if self._client is not None:
             self._background.spawn(self._resume(self._client, pane_id))
 
@@ -352,83 +325,6 @@ class TmuxRuntime:
 
     def _answers_again(self) -> None:
         self._listener.server_changed("it answers again")
-
-    # The table of panes
-
-    def _adopt(self, pane: Pane) -> None:
-        run = pane.session.run
-        self._panes[run] = pane
-        self._runs[pane.pane_id] = run
-        for data in self._early.pop(pane.pane_id, ()):
-            self._listener.output(run, data)
-        if pane.session.dead:
-            return
-        try:
-            descriptor = os.pidfd_open(pane.session.terminal_pid)
-        except ProcessLookupError:
-            self._background.spawn(self._settle(run))
-            return
-        self._watches[run] = descriptor
-        asyncio.get_running_loop().add_reader(descriptor, self._process_ended, run)
-
-    def _forget(self, run: str) -> None:
-        pane = self._panes.pop(run)
-        self._runs.pop(pane.pane_id, None)
-        self._typing.pop(run, None)
-        self._unwatch(run)
-
-    def _unwatch(self, run: str) -> None:
-        descriptor = self._watches.pop(run, None)
-        if descriptor is not None:
-            asyncio.get_running_loop().remove_reader(descriptor)
-            os.close(descriptor)
-
-    def _process_ended(self, run: str) -> None:
-        self._unwatch(run)
-        self._background.spawn(self._settle(run))
-
-    def _make_tmux_reap(self) -> None:
-        """Have tmux look for ended children.
-
-        tmux 3.3a misses about every second SIGCHLD that comes together with the end of the terminal, and then never
-        reaps the process nor learns its status. Told once more, it looks. Not before it has read the end of the
-        terminal: it would drop what it has not read yet.
-        """
-        if self._server is not None:
-            proc.send_signal(self._server, signal.SIGCHLD)
-
-    async def _settle(self, run: str) -> None:
-        """The process is gone; wait for tmux to have read its last output and to know its status."""
-        pane = self._panes.get(run)
-        if pane is None:
-            return
-        loop = asyncio.get_running_loop()
-        ended_at = loop.time()
-        delay = 0.002
-        while self._client is not None and not self._client.closed:
-            try:
-                (lines,) = await self._client.ask(["display-message", "-p", "-t", pane.pane_id, FORMAT])
-            except CorralError:
-                break
-            now = parse_pane(lines[0]) if lines else None
-            if now is None:
-                break  # somebody closed the pane
-            pane.session.exit = now.session.exit
-            if now.session.dead:
-                break
-            if now.session.exit is not None and loop.time() - ended_at > _LAST_OUTPUT_SECONDS:
-                break
-            if now.closed or loop.time() - ended_at > _LAST_OUTPUT_SECONDS:
-                self._make_tmux_reap()
-            if loop.time() - ended_at > _STATUS_SECONDS:
-                break
-            await asyncio.sleep(delay)
-            delay = min(delay * 2, 0.1)
-        if self._panes.get(run) is not pane:
-            return
-        pane.session.dead = True
-        pane.session.exit = pane.session.exit or ExitStatus()
-        self._listener.exited(pane.session)
 
 
 def _link(window: str) -> list[str]:

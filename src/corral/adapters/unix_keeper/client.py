@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -26,8 +28,18 @@ from corral.ports.keeper import (
 
 _T = TypeVar("_T")
 #: For calls that only look. Calls that work (start, stop, a checkout) say themselves how long they may take.
-_QUICK_SECONDS = 15.0
+#: What is answered in one piece (send, a screen, the way to attach) must be told of while the command still listens:
+#: these and the time for a connection (`service.agents`) together stay below `client.wire.ANSWER_SECONDS`.
+QUICK_SECONDS = 15.0
+SEND_SECONDS = 18.0
+_HELLO_SECONDS = 5.0
 _SLOW_SECONDS = 600.0
+#: However long a call may take: a keeper that says nothing for so long is asked for a sign of life, and gets so long
+#: to give one. It never does its work in a way that keeps it from answering, so without a sign it is stopped or stuck.
+_SILENCE_SECONDS, _SIGN_SECONDS = 4.0, 5.0
+#: One that has been silent through all of that gets less, until it is heard of again.
+_STILL_SILENT_SECONDS = 1.0
+_PEER = struct.Struct("3i")
 
 
 class KeeperClient:
@@ -45,6 +57,13 @@ class KeeperClient:
         self._on_lost = on_lost
         self._pending: dict[int, asyncio.Future[msgspec.Raw]] = {}
         self._numbers = 0
+        #: Frames that came so far: a sign of life is any of them.
+        self._heard = 0
+        #: The last of them before it was found to be silent.
+        self._silent_after: int | None = None
+        #: It was asked to end, so its going is no loss.
+        self._dismissed = False
+        self._who = _described(writer)
         self.closed = False
         #: Set once the keeper has said who it is; before that nobody relies on it, and its loss is nobody's.
         self.introduced = False
@@ -64,7 +83,7 @@ class KeeperClient:
         self._fail_pending()
 
     async def hello(self) -> Hello:
-        return await self._call(Hello, "hello")
+        return await self._call(Hello, "hello", _HELLO_SECONDS)
 
     async def inventory(self, team: str) -> Inventory:
         return await self._call(Inventory, "inventory", team=team)
@@ -110,7 +129,7 @@ class KeeperClient:
         return await self._call(list[Check], "census", team=team)
 
     async def send(self, team: str, run: str, text: str, *, enter: bool) -> None:
-        await self._call(type(None), "send", 60.0, team=team, run=run, text=text, enter=enter)
+        await self._call(type(None), "send", SEND_SECONDS, team=team, run=run, text=text, enter=enter)
 
     async def forget_agent(self, team: str, agent: str) -> None:
         await self._call(type(None), "forget_agent", team=team, agent=agent)
@@ -127,7 +146,7 @@ class KeeperClient:
         return await self._call(
             LogPage,
             "read_log",
-            None if wait else _QUICK_SECONDS,
+            None if wait else QUICK_SECONDS,
             team=team,
             agent=agent,
             after=after,
@@ -137,30 +156,67 @@ class KeeperClient:
         )
 
     async def shut_down(self, *, force: bool) -> bool:
-        return await self._call(bool, "shut_down", force=force)
+        self._dismissed = True
+        self._dismissed = await self._call(bool, "shut_down", force=force)
+        return self._dismissed
 
-    async def _call(self, answer: type[_T], verb: str, seconds: float | None = _QUICK_SECONDS, **arguments: Any) -> _T:
+    async def _call(self, answer: type[_T], verb: str, seconds: float | None = QUICK_SECONDS, **arguments: Any) -> _T:
         if self.closed:
             raise _gone(verb)
-        self._numbers += 1
-        number = self._numbers
-        future = self._pending[number] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[msgspec.Raw] = asyncio.get_running_loop().create_future()
+        heard = self._heard
+        number = self._ask(verb, arguments, future)
         try:
-            self._writer.write(wire.encode(wire.Call(number=number, verb=verb, arguments=wire.pack(arguments))))
             async with asyncio.timeout(seconds):
+                if seconds is not None:
+                    await self._while_it_lives(future, verb)
                 raw = await future
         except TimeoutError:
+            assert seconds is not None
+            if heard == self._heard:
+                raise self._silent(verb) from None
             raise UnavailableError(
-                f"the keeper did not answer {verb} within {seconds:.0f} s", "try again; its log may tell why"
+                f"{self._who} is alive, and has not answered {verb} within {seconds:.0f} s",
+                "try again; keeper.log in CORRAL_HOME may tell why",
             ) from None
         finally:
             self._pending.pop(number, None)
         return msgspec.msgpack.decode(raw, type=answer)
 
+    def _ask(self, verb: str, arguments: dict[str, Any], future: asyncio.Future[msgspec.Raw] | None = None) -> int:
+        self._numbers += 1
+        if future is not None:
+            self._pending[self._numbers] = future
+        self._writer.write(wire.encode(wire.Call(number=self._numbers, verb=verb, arguments=wire.pack(arguments))))
+        return self._numbers
+
+    async def _while_it_lives(self, future: asyncio.Future[msgspec.Raw], verb: str) -> None:
+        """Wait for an answer for as long as the keeper gives signs of life."""
+        while not future.done():
+            heard = self._heard
+            still_silent = heard == self._silent_after
+            await asyncio.wait({future}, timeout=_STILL_SILENT_SECONDS if still_silent else _SILENCE_SECONDS)
+            if future.done() or heard != self._heard:
+                continue
+            if not still_silent:
+                self._ask("hello", {})
+                await asyncio.wait({future}, timeout=_SIGN_SECONDS)
+            if not future.done() and heard == self._heard:
+                self._silent_after = heard
+                raise self._silent(verb)
+
+    def _silent(self, verb: str) -> UnavailableError:
+        return UnavailableError(
+            f"{self._who} does not answer; it was asked for {verb}, and gives no sign of life",
+            "it is stopped or stuck: kill -CONT lets a stopped one go on; kill -9 ends it, and another takes over; "
+            "the agents stay up either way",
+        )
+
     async def _read(self, reader: asyncio.StreamReader) -> None:
         try:
             while True:
                 frame = await wire.read(reader)
+                self._heard += 1
                 if isinstance(frame, wire.Told):
                     self._on_report(frame.report)
                 elif isinstance(frame, wire.Answer):
@@ -171,7 +227,7 @@ class KeeperClient:
             self.closed = True
             self._writer.close()
             self._fail_pending()
-            if self.introduced:
+            if self.introduced and not self._dismissed:
                 self._on_lost()
 
     def _settle(self, number: int, outcome: msgspec.Raw | CorralError) -> None:
@@ -187,6 +243,15 @@ class KeeperClient:
         for future in self._pending.values():
             if not future.done():
                 future.set_exception(_gone("a call"))
+
+
+def _described(writer: asyncio.StreamWriter) -> str:
+    """Which keeper it is, as the kernel says who listens at the other end."""
+    peer = writer.get_extra_info("socket")
+    if peer is None or peer.family != socket.AF_UNIX:
+        return "the keeper"
+    pid, _, _ = _PEER.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+    return f"the keeper (pid {pid})"
 
 
 def _gone(verb: str) -> UnavailableError:

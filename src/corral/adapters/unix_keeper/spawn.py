@@ -37,6 +37,9 @@ class LocalKeeper:
                     client.close()
                     raise
                 continue
+            except BaseException:
+                client.close()  # nobody waits for it any more
+                raise
             if hello.protocol != PROTOCOL or hello.instance != self._instance:
                 client.close()
                 raise UnavailableError(

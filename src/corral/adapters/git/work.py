@@ -1,0 +1,68 @@
+"""What counts as work in a worktree: what would be lost with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import pairwise
+
+from corral.adapters.git.command import git
+from corral.domain.errors import CorralError
+from corral.repository import STATUS
+
+#: Moves of HEAD that put something else in the place of what was there. All other moves only leave it.
+_REPLACING = ("commit (amend)", "rebase", "pull --rebase")
+#: So many of the last moves of HEAD are looked at.
+_MOVES = 10_000
+
+
+async def work_in(path: str, branch: str) -> str:
+    """What would be lost with the worktree at `path`, made for `branch`, in words; empty if nothing would be."""
+    try:
+        changes = (await git(path, *STATUS)).splitlines()
+        hidden = _hidden_from_status(path, (await git(path, "ls-files", "-v", "-z")).split("\0"))
+        # HEAD as well as the branch: it may be detached.
+        tips = ["HEAD", *([branch] if await branch_exists(path, branch) else [])]
+        moves = await git(path, "log", "-g", f"-n{_MOVES}", "--no-show-signature", "--format=%H %gs", "HEAD")
+        commits = await commits_nowhere_else(path, [*tips, *left_behind(moves.splitlines())], branch)
+    except CorralError as error:
+        return f"contents that cannot be checked ({error.message})"
+    untracked = sum(line.startswith("??") for line in changes)
+    counts = [
+        (len(changes) - untracked, "changed file", "changed files"),
+        (untracked, "untracked file", "untracked files"),
+        (hidden, "file whose changes git does not show", "files whose changes git does not show"),
+        (commits, "commit that is nowhere else", "commits that are nowhere else"),
+    ]
+    return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts if count)
+
+
+def left_behind(moves: Sequence[str]) -> list[str]:
+    """Commits that HEAD was moved away from, out of its reflog (`COMMIT why`, newest first). Pure.
+
+    The reflog goes with the worktree, and may be all that knows of a commit on no branch. What was amended or rebased
+    lives on in what replaced it: counted, it would keep nearly every worktree.
+    """
+    found = {}
+    for newer, older in pairwise(moves):
+        if not newer.partition(" ")[2].startswith(_REPLACING):
+            found[older.partition(" ")[0]] = True
+    return list(found)
+
+
+async def branch_exists(directory: str, branch: str) -> bool:
+    return bool((await git(directory, "branch", "--list", "--format=%(refname:short)", branch)).strip())
+
+
+async def commits_nowhere_else(directory: str, tips: Sequence[str], branch: str) -> int:
+    """How many commits of `tips` no branch but `branch`, no tag and no remote has."""
+    # git matches --exclude below refs/heads.
+    elsewhere = ["--not", f"--exclude={branch}", "--branches", "--tags", "--remotes"]
+    feed = "".join(f"{tip}\n" for tip in tips).encode()
+    return int(await git(directory, "rev-list", "--count", "--ignore-missing", "--stdin", *elsewhere, feed=feed))
+
+
+def _hidden_from_status(path: str, listing: list[str]) -> int:
+    """Files that git was told not to look at, and that are there all the same: they may hold anything."""
+    marked = [entry[2:] for entry in listing if entry[:1] == "S" or entry[:1].islower()]
+    return sum(os.path.lexists(os.path.join(path, name)) for name in marked)

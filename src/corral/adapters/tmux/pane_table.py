@@ -1,0 +1,169 @@
+"""The panes of one team: which run each belongs to, who is told of its output, and how its end is learnt.
+
+A pane's first process is watched by pidfd, so its end is known at once. Its exit status is tmux's to tell, after tmux
+has reaped it and read the rest of its terminal; that takes a moment, and with tmux 3.3a a nudge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+from corral.adapters.procfs import processes as proc
+from corral.adapters.tmux.control import ControlClient
+from corral.adapters.tmux.panes import FORMAT, Census, Pane, parse_pane
+from corral.background import Background
+from corral.domain.errors import CorralError
+from corral.ports.keeper import ExitStatus
+from corral.ports.runtime import RuntimeListener
+
+#: How long after its process ended a pane may take to show its exit status: tmux has to reap it first.
+_STATUS_SECONDS = 2.0
+#: With the status known, how much longer to wait for the last output while something else holds the terminal open.
+LAST_OUTPUT_SECONDS = 0.5
+
+
+class PaneTable:
+    """Every pane that is a run's. `client` and `server` tell what the runtime is connected to, if anything."""
+
+    def __init__(
+        self,
+        listener: RuntimeListener,
+        client: Callable[[], ControlClient | None],
+        server: Callable[[], proc.Process | None],
+    ) -> None:
+        self._listener = listener
+        self._client = client
+        self._server = server
+        self.by_run: dict[str, Pane] = {}
+        self._runs: dict[str, str] = {}  # pane id -> run
+        self._early: dict[str, list[bytes]] = {}  # output of panes that are just being started
+        self._watches: dict[str, int] = {}  # run -> pidfd
+        self._guests: dict[str, list[int]] = {}  # session id -> processes of windows that others opened there
+        self._background = Background()
+
+    def take(self, census: Census) -> None:
+        """Bring the table in line with what tmux lists: adopt what is new, forget what is gone."""
+        for run, pane in census.panes.items():
+            known = self.by_run.get(run)
+            if known is None:
+                self.adopt(pane)
+            elif pane.session.exit is not None or pane.session.dead:
+                known.session.exit = pane.session.exit or known.session.exit
+                known.session.dead = True
+        for run in [run for run in self.by_run if run not in census.panes]:
+            self.forget(run)
+        self._guests = census.guests
+
+    def adopt(self, pane: Pane) -> None:
+        """Hand on what the pane printed already, and watch its process."""
+        run = pane.session.run
+        self.by_run[run] = pane
+        self._runs[pane.pane_id] = run
+        for data in self._early.pop(pane.pane_id, ()):
+            self._listener.output(run, data)
+        if pane.session.dead:
+            return
+        try:
+            descriptor = os.pidfd_open(pane.session.terminal_pid)
+        except ProcessLookupError:
+            self._background.spawn(self._settle(run))
+            return
+        self._watches[run] = descriptor
+        asyncio.get_running_loop().add_reader(descriptor, self._process_ended, run)
+
+    def all_started_are_known(self) -> None:
+        """Every session that was being started has been adopted: output of others is nobody's."""
+        self._early.clear()
+
+    def forget(self, run: str) -> None:
+        """The pane is gone, or is about to be taken away."""
+        pane = self.by_run.pop(run)
+        self._runs.pop(pane.pane_id, None)
+        self.unwatch(run)
+
+    def forget_all(self) -> None:
+        """Let go of everything; panes stay as they are."""
+        for run in list(self.by_run):
+            self.forget(run)
+
+    def unwatch(self, run: str) -> None:
+        """Report no exit of this run any more."""
+        descriptor = self._watches.pop(run, None)
+        if descriptor is not None:
+            asyncio.get_running_loop().remove_reader(descriptor)
+            os.close(descriptor)
+
+    def guests(self, runs: list[str]) -> list[int]:
+        """Processes in terminals that people or agents opened inside the sessions of these runs."""
+        sessions = {self.by_run[run].session_id for run in runs if run in self.by_run}
+        return [pid for session, pids in self._guests.items() if session in sessions for pid in pids]
+
+    def output(self, pane_id: str, data: bytes) -> None:
+        """tmux hands on output of a pane; one that is not known yet is just being started."""
+        run = self._runs.get(pane_id)
+        if run is None:
+            self._early.setdefault(pane_id, []).append(data)
+        else:
+            self._listener.output(run, data)
+
+    def output_lost(self, pane_id: str) -> None:
+        """tmux skipped output of a pane."""
+        run = self._runs.get(pane_id)
+        if run is not None:
+            self._listener.output_lost(run)
+
+    def make_tmux_reap(self) -> None:
+        """Have tmux look for ended children.
+
+        tmux 3.3a misses about every second SIGCHLD that comes together with the end of the terminal, and then never
+        reaps the process nor learns its status. Told once more, it looks. Not before it has read the end of the
+        terminal: it would drop what it has not read yet.
+        """
+        server = self._server()
+        if server is not None:
+            proc.send_signal(server, signal.SIGCHLD)
+
+    def close(self) -> None:
+        """Stop watching."""
+        self._background.cancel()
+        self.forget_all()
+
+    def _process_ended(self, run: str) -> None:
+        self.unwatch(run)
+        self._background.spawn(self._settle(run))
+
+    async def _settle(self, run: str) -> None:
+        """The process is gone; wait for tmux to have read its last output and to know its status."""
+        pane = self.by_run.get(run)
+        if pane is None:
+            return
+        loop = asyncio.get_running_loop()
+        ended_at = loop.time()
+        delay = 0.002
+        while (client := self._client()) is not None and not client.closed:
+            try:
+                (lines,) = await client.ask(["display-message", "-p", "-t", pane.pane_id, FORMAT])
+            except CorralError:
+                break
+            now = parse_pane(lines[0]) if lines else None
+            if now is None:
+                break  # somebody closed the pane
+            pane.session.exit = now.session.exit
+            if now.session.dead:
+                break
+            if now.session.exit is not None and loop.time() - ended_at > LAST_OUTPUT_SECONDS:
+                break
+            if now.closed or loop.time() - ended_at > LAST_OUTPUT_SECONDS:
+                self.make_tmux_reap()
+            if loop.time() - ended_at > _STATUS_SECONDS:
+                break
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, 0.1)
+        if self.by_run.get(run) is not pane:
+            return
+        pane.session.dead = True
+        pane.session.exit = pane.session.exit or ExitStatus()
+        self._listener.exited(pane.session)

@@ -1,0 +1,48 @@
+"""What is at the path that a team names as its repository: git is asked, and nothing is changed.
+
+Shared ground: the keeper looks before `up` makes anything, and a dry run looks without a keeper.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from corral.domain.repository import BARE, EMPTY, MISSING, NONE, NORMAL
+from corral.git import GitError, git
+
+#: Asked so that no setting of the person's can hide a file from us.
+STATUS = ("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none")
+#: Every branch of an agent is below this.
+BRANCHES = "corral"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """See `ports.keeper.Repository`."""
+
+    path: str
+    kind: str
+    head: str = ""
+    dirty: bool = False
+    problem: str = ""
+    in_the_way: str = ""
+
+
+def look(path: str) -> Seen:
+    """What kind of repository is at `path`; never fails for one that is none."""
+    if not os.path.isdir(path):
+        return Seen(path=path, kind=MISSING)
+    try:
+        bare = git(path, "rev-parse", "--is-bare-repository").strip() == "true"
+    except GitError as error:
+        return Seen(path=path, kind=NONE, problem=error.message)
+    try:
+        head = git(path, "rev-parse", "--verify", "--quiet", "HEAD").strip()
+    except GitError:
+        return Seen(path=path, kind=EMPTY)
+    in_the_way = BRANCHES if git(path, "branch", "--list", BRANCHES).strip() else ""
+    if bare:
+        return Seen(path=path, kind=BARE, head=head, in_the_way=in_the_way)
+    dirty = bool(git(path, *STATUS).strip())
+    return Seen(path=path, kind=NORMAL, head=head, dirty=dirty, in_the_way=in_the_way)

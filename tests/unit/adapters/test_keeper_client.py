@@ -1,0 +1,171 @@
+"""The daemon's side of the wire to a keeper: how long it waits, and what it says when nobody answers."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from corral.adapters.unix_keeper import client
+from corral.adapters.unix_keeper.client import KeeperClient
+from corral.client import wire as command_line
+from corral.domain.errors import UnavailableError
+from corral.ports import wire
+from corral.ports.keeper import Ended
+from corral.service import agents
+
+Reply = Callable[[wire.Call, asyncio.StreamWriter], None]
+
+
+def _answer(call: wire.Call, writer: asyncio.StreamWriter, value: object) -> None:
+    writer.write(wire.encode(wire.Answer(number=call.number, value=wire.pack(value))))
+
+
+class Scene:
+    """A keeper that answers as `reply` says, and a client of it."""
+
+    def __init__(self, directory: Path, reply: Reply) -> None:
+        self.asked: list[str] = []
+        self.lost = False
+        self._path = str(directory / "k.sock")
+        self._reply = reply
+
+    def play(self, act: Callable[[KeeperClient], Awaitable[None]]) -> None:
+        asyncio.run(self._play(act))
+
+    async def _play(self, act: Callable[[KeeperClient], Awaitable[None]]) -> None:
+        server = await asyncio.start_unix_server(self._connected, self._path)
+        keeper = await KeeperClient.connect(self._path, lambda _: None, self._note_loss)
+        keeper.introduced = True
+        try:
+            await act(keeper)
+        finally:
+            keeper.close()
+            server.close()
+            await asyncio.sleep(0.01)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                frame = await wire.read(reader)
+                assert isinstance(frame, wire.Call)
+                self.asked.append(frame.verb)
+                self._reply(frame, writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    def _note_loss(self) -> None:
+        self.lost = True
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_SILENCE_SECONDS", 0.05)
+    monkeypatch.setattr(client, "_SIGN_SECONDS", 0.05)
+    monkeypatch.setattr(client, "_STILL_SILENT_SECONDS", 0.01)
+
+
+def test_what_is_answered_in_one_piece_fails_while_the_command_still_waits() -> None:
+    for call in (client.SEND_SECONDS, client.QUICK_SECONDS):
+        assert agents.OPEN_SECONDS + call < command_line.ANSWER_SECONDS
+
+
+def test_a_keeper_without_a_sign_of_life_is_named_and_not_waited_for_however_long_the_work_may_take(
+    own_directory: Path,
+) -> None:
+    async def act(keeper: KeeperClient) -> None:
+        for call in (
+            keeper.stop("shop", ["r"], 600.0),
+            keeper.send("shop", "r", "hello", enter=True),
+            keeper.inventory("shop"),
+            keeper.take_down("shop", 600.0),
+        ):
+            with pytest.raises(UnavailableError) as caught:
+                await asyncio.wait_for(call, 5)
+            assert f"the keeper (pid {os.getpid()})" in caught.value.message
+            assert "kill -CONT" in caught.value.remedy
+
+    scene = Scene(own_directory, lambda call, writer: None)
+    scene.play(act)
+    # Asked for a sign of life once: what comes after is known to meet the same silence.
+    assert scene.asked == ["stop", "hello", "send", "inventory", "take_down"]
+
+
+def test_a_keeper_that_gives_signs_of_life_is_waited_for(own_directory: Path) -> None:
+    waiting: list[wire.Call] = []
+
+    def reply(call: wire.Call, writer: asyncio.StreamWriter) -> None:
+        if call.verb == "stop":
+            waiting.append(call)
+        else:
+            _answer(call, writer, None)
+            if scene.asked.count("hello") == 3:
+                _answer(waiting[0], writer, Ended(killed=7))
+
+    async def act(keeper: KeeperClient) -> None:
+        ended = await asyncio.wait_for(keeper.stop("shop", ["r"], 5.0), 5)
+        assert ended.killed == 7
+
+    scene = Scene(own_directory, reply)
+    scene.play(act)
+
+
+def test_a_keeper_that_is_heard_of_again_is_waited_for_again(own_directory: Path) -> None:
+    def reply(call: wire.Call, writer: asyncio.StreamWriter) -> None:
+        if call.verb == "census":
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.03, _answer, call, writer, [])  # more than a silent one would get
+
+    async def act(keeper: KeeperClient) -> None:
+        with pytest.raises(UnavailableError):
+            await keeper.screen("shop", "r")
+        with pytest.raises(UnavailableError):
+            await keeper.census("shop")
+        await asyncio.sleep(0.05)
+        assert await keeper.census("shop") == []
+
+    Scene(own_directory, reply).play(act)
+
+
+def test_a_call_that_a_living_keeper_does_not_answer_ends_too(
+    own_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "SEND_SECONDS", 0.3)
+
+    def reply(call: wire.Call, writer: asyncio.StreamWriter) -> None:
+        if call.verb == "hello":
+            _answer(call, writer, None)
+
+    async def act(keeper: KeeperClient) -> None:
+        with pytest.raises(UnavailableError, match="is alive, and has not answered send"):
+            await asyncio.wait_for(keeper.send("shop", "r", "hello", enter=True), 5)
+
+    Scene(own_directory, reply).play(act)
+
+
+def test_somebody_who_follows_a_log_is_not_asked_for_signs_of_life(own_directory: Path) -> None:
+    async def act(keeper: KeeperClient) -> None:
+        page = keeper.read_log(team="shop", agent="a", after=0, lines=None, since=None, wait=True)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(page, 0.3)
+
+    scene = Scene(own_directory, lambda call, writer: None)
+    scene.play(act)
+    assert scene.asked == ["read_log"]
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+def test_a_keeper_that_goes_as_it_was_asked_to_is_not_lost(own_directory: Path, agrees: bool) -> None:
+    def reply(call: wire.Call, writer: asyncio.StreamWriter) -> None:
+        _answer(call, writer, agrees)
+        asyncio.get_running_loop().call_later(0 if agrees else 0.02, writer.close)  # refused, and then died
+
+    async def act(keeper: KeeperClient) -> None:
+        assert await keeper.shut_down(force=False) is agrees
+        await asyncio.sleep(0.1)
+        assert keeper.closed
+
+    scene = Scene(own_directory, reply)
+    scene.play(act)
+    assert scene.lost is not agrees
