@@ -10,12 +10,16 @@ import shutil
 import sys
 import tempfile
 
-from bench import commands, installation, report, sizes
-from bench.sizes import Setting
+from bench import commands, doctor, installation, report, sizes, teardown
+from bench.sizes import IDLE, LIST, START, Setting
+
+TEARDOWN, DOCTOR = "teardown", "doctor"
+_AT_EVERY_SIZE = (START, LIST, IDLE)
+_PARTS = (*_AT_EVERY_SIZE, TEARDOWN, DOCTOR)
 
 
 def main() -> int:
-    """Measure everything and print it."""
+    """Measure what is asked for and print it."""
     options = _options()
     if shutil.which("tmux") is None:
         raise SystemExit("bench: tmux is missing: apt-get install tmux")
@@ -36,10 +40,15 @@ def main() -> int:
             ps_rounds=options.ps_rounds,
             idle_seconds=options.idle_seconds,
             note=_note,
+            parts=options.only or _PARTS,
         )
         machine = _machine(setting)
-        counts = sorted({*options.growth, options.agents})
-        results = [sizes.measure(setting, count, all_peers=count == options.agents) for count in counts]
+        counts = sorted({*options.growth, options.agents}) if set(setting.parts) & set(_AT_EVERY_SIZE) else []
+        results = report.Results(
+            [sizes.measure(setting, count, all_peers=count == options.agents) for count in counts],
+            _teardown(setting, options) if TEARDOWN in setting.parts else None,
+            doctor.measure(setting, options.processes) if DOCTOR in setting.parts else None,
+        )
     _note("")
     if options.json:
         print(json.dumps(report.as_json(machine, results), indent=2))
@@ -48,13 +57,21 @@ def main() -> int:
     return 0
 
 
+def _teardown(setting: Setting, options: argparse.Namespace) -> teardown.Teardown:
+    return teardown.measure(setting, options.agents, options.descendants, options.teardown_rounds)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Corral side by side with its peers.")
+    parser.add_argument("--only", action="append", choices=_PARTS, help="measure this part; more than once for several")
     parser.add_argument("--agents", type=int, default=100, help="size of the team for the comparison with all peers")
     parser.add_argument("--growth", type=_counts, default=[10, 100, 500], help="other sizes, 10,100,500 by default")
     parser.add_argument("--rounds", type=int, default=9, help="times that each way to start the team is measured")
     parser.add_argument("--ps-rounds", type=int, default=41, help="times that each way to list the team is measured")
     parser.add_argument("--idle-seconds", type=float, default=60.0, help="how long to watch the idle team")
+    parser.add_argument("--descendants", type=int, default=10, help="stubborn processes of each agent to take down")
+    parser.add_argument("--teardown-rounds", type=int, default=5, help="times that each way to end it is measured")
+    parser.add_argument("--processes", type=int, default=2000, help="size of the crowd in which the doctor is measured")
     parser.add_argument("--corral", help="an installed command to measure, instead of a wheel of this tree")
     parser.add_argument("--directory", help="where to put CORRAL_HOME: on a real disk; $TMPDIR by default")
     parser.add_argument("--json", action="store_true", help="every number as one JSON document")

@@ -6,7 +6,7 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 #: What would change how the contestants run: settings of the bench's own Python, a person's tmux, another Corral.
 _NOT_INHERITED = ("PYTHON", "CORRAL_", "TMUX", "VIRTUAL_ENV")
@@ -19,8 +19,8 @@ def environment(home: str) -> dict[str, str]:
     return {**kept, "HOME": home, "SHELL": "/bin/sh"}
 
 
-def timed(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> float:
-    """The seconds that a command took. One that fails ends the bench with what it said."""
+def timed(argv: Sequence[str], env: Mapping[str, str], cwd: str, codes: Collection[int] = (0,)) -> float:
+    """The seconds that a command took. One that ends with another exit code ends the bench with what it said."""
     # Into a file: a pipe would be waited for, too, and a server that the command leaves behind may hold it open.
     with tempfile.TemporaryFile() as said:
         began = time.perf_counter()
@@ -28,7 +28,7 @@ def timed(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> float:
             argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=said, stderr=said, check=False
         ).returncode
         took = time.perf_counter() - began
-        if code != 0:
+        if code not in codes:
             said.seek(0)
             words = said.read()[-2000:].decode("utf-8", "replace").strip()
             raise SystemExit(f"bench: {' '.join(argv)[:200]}: exit code {code}\n{words}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,16 +13,25 @@ from bench.commands import output, timed
 from bench.peers import rest
 
 CORRAL_UP = "corral up"
+CORRAL_UP_CONTAINED = "corral up, contained"
+#: The level of agents that run as tmux starts them.
+UNCONTAINED = "process"
 _TEAM = "bench"
 _FILE = """\
 [team]
 name = "{team}"
 
-[agents.a]
-command = ["sleep", "1000"]
+[containment]
+systemd = "{systemd}"
+"""
+_AGENTS = """
+[agents.{name}]
+command = {command}
 count = {count}
 workspace = "shared"
 """
+#: Of a teardown that left something behind.
+_LEFTOVERS = 5
 
 
 @dataclass(frozen=True)
@@ -34,29 +43,52 @@ class Instance:
     runtime: str
     env: Mapping[str, str]
 
-    def declare(self, count: int) -> None:
-        """Let the team have `count` agents."""
-        with open(os.path.join(self.directory, "corral.toml"), "w", encoding="utf-8") as file:
-            file.write(_FILE.format(team=_TEAM, count=count))
+    def declare(self, count: int, *, contained: bool = True) -> None:
+        """Let the team have `count` agents, contained as well as this host can or as tmux starts them."""
+        self._declare([("a", ["sleep", "1000"], count)], contained)
 
-    def up(self) -> float:
-        """Start the team."""
-        return self._timed("up")
+    def declare_each(self, commands: Sequence[Sequence[str]], *, contained: bool) -> None:
+        """Let the team have one agent for each command."""
+        self._declare([(f"a-{number}", command, 1) for number, command in enumerate(commands)], contained)
+
+    def _declare(self, tables: Sequence[tuple[str, Sequence[str], int]], contained: bool) -> None:
+        with open(os.path.join(self.directory, "corral.toml"), "w", encoding="utf-8") as file:
+            file.write(_FILE.format(team=_TEAM, systemd="auto" if contained else "off"))
+            # A list of words is written the same in JSON and in TOML.
+            file.writelines(
+                _AGENTS.format(name=name, command=json.dumps(command), count=count) for name, command, count in tables
+            )
+
+    def up(self, env: Mapping[str, str] | None = None) -> float:
+        """Start the team, with these variables on top."""
+        return timed([self.corral, "up"], {**self.env, **(env or {})}, self.directory)
 
     def down(self) -> float:
         """Take the team down; a teardown that is not clean is an error."""
         return self._timed("down")
 
-    def up_once(self, count: int) -> float:
+    def down_anyhow(self, grace: float) -> float:
+        """Take the team down, whether or not anything is left."""
+        argv = [self.corral, "down", "--team", _TEAM, "--grace", f"{grace:g}s"]
+        return timed(argv, self.env, self.directory, (0, _LEFTOVERS))
+
+    def up_once(self, count: int, *, contained: bool) -> float:
         """Start the team, see that all of it runs, and take it down again; the time of the start alone."""
+        self.declare(count, contained=contained)
         seconds = self.up()
-        agents = json.loads(output([self.corral, "ps", "--json"], self.env))
-        running = sum(agent["state"] == "running" for agent in agents)
-        if running != count:
-            raise SystemExit(f"bench: {running} agents run instead of {count}")
+        levels = self.levels()
+        if len(levels) != count:
+            raise SystemExit(f"bench: {len(levels)} agents run instead of {count}")
+        if not contained and set(levels) != {UNCONTAINED}:
+            raise SystemExit(f"bench: agents that should not be contained are: {', '.join(sorted(set(levels)))}")
         self.down()
         rest()
         return seconds
+
+    def levels(self) -> list[str]:
+        """How each agent that runs is contained."""
+        agents = json.loads(output([self.corral, "ps", "--json"], self.env))
+        return [agent["containment"] for agent in agents if agent["state"] == "running"]
 
     def processes(self) -> dict[str, int]:
         """Our own processes while a team is up, by what they are."""

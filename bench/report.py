@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from statistics import median
 
+from bench.doctor import MOST_SECONDS, Round
+from bench.idle import Idle
 from bench.rounds import Ratio, Times
 from bench.sizes import Size
+from bench.teardown import MOST_SECONDS as MOST_AFTER_GRACE
+from bench.teardown import Teardown
 
 #: The goals: issue 2, "How good". The processes that they are about, and the share of a core.
 OURS = ("daemon", "keeper")
@@ -14,39 +19,93 @@ MOST_IDLE_CPU = 0.002
 _MIB = 1024 * 1024
 
 
-def as_json(machine: dict[str, str], sizes: Sequence[Size]) -> dict[str, object]:
+@dataclass(frozen=True)
+class Results:
+    """What was measured of what can be."""
+
+    sizes: Sequence[Size] = ()
+    teardown: Teardown | None = None
+    doctor: Round | None = None
+
+
+def as_json(machine: dict[str, str], results: Results) -> dict[str, object]:
     """One document with every number of the run."""
-    return {
+    document: dict[str, object] = {
         "machine": machine,
         "sizes": [
             {
                 "agents": size.agents,
+                "containment": size.level,
                 "seconds": {**size.starting.seconds, **size.listing.seconds},
                 "ratios": [asdict(ratio) for ratio in size.ratios],
-                "idle": {**asdict(size.idle), "forks_met": _forks_met(size), "cpu_met": _cpu_met(size)},
+                "idle": size.idle
+                and {**asdict(size.idle), "forks_met": _forks_met(size.idle), "cpu_met": _cpu_met(size.idle)},
                 "memory": {name: asdict(memory) for name, memory in size.memory.items()},
             }
-            for size in sizes
+            for size in results.sizes
         ],
     }
+    if ending := results.teardown:
+        document["teardown"] = {
+            "agents": ending.agents,
+            "descendants": ending.descendants,
+            "grace": ending.grace,
+            "seconds": ending.times.seconds,
+            "left": ending.left,
+            "met": {name: ending.in_time(name) and ending.is_clean(name) for name in ending.ours()},
+        }
+    if doctor := results.doctor:
+        document["doctor"] = {"processes": doctor.processes, "seconds": doctor.times.seconds, "met": doctor.met}
+    return document
 
 
-def as_text(machine: dict[str, str], sizes: Sequence[Size], main: int) -> str:
-    """Tables in Markdown: the main size in full, then how every figure grows."""
+def as_text(machine: dict[str, str], results: Results, main: int) -> str:
+    """Tables in Markdown: the main size in full, then how every figure grows, then the teardown and the doctor."""
+    levels = dict.fromkeys(size.level for size in results.sizes)
+    where = {**machine, **({"contained by": ", ".join(levels)} if levels else {})}
+    parts = [_table(("where", ""), [list(item) for item in where.items()])]
+    if results.sizes:
+        parts += _size_parts(results.sizes, main)
+    if ending := results.teardown:
+        parts += [
+            f"### Taking down {ending.agents} agents with {ending.descendants} stubborn processes each",
+            _table(("command", "median", "slowest", "left, median", "left, most"), _ending_rows(ending)),
+            _table(("what", "found", "goal", ""), _ending_goal_rows(ending)),
+        ]
+    if doctor := results.doctor:
+        parts += [
+            f"### The doctor among {doctor.processes} processes",
+            _table(("command", "median", "fastest", "slowest", "goal", ""), _doctor_rows(doctor)),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _size_parts(sizes: Sequence[Size], main: int) -> list[str]:
     size = next(size for size in sizes if size.agents == main)
-    ratios = [_ratio_row(ratio) for ratio in size.ratios]
-    parts = [
-        _table(("where", ""), [list(item) for item in machine.items()]),
-        f"### Times: starting and listing {main} agents",
-        _table(("command", "median", "fastest", "slowest"), [*_time_rows(size.starting), *_time_rows(size.listing)]),
-        f"### Ratios at {main} agents",
-        _table(("ratio", "median", "middle half", "goal", ""), ratios),
-        f"### Idle for {size.idle.seconds:.0f} s with {main} agents",
-        _table(("what", "found", "goal", ""), _idle_rows(size)),
+    parts = []
+    if times := [*_time_rows(size.starting), *_time_rows(size.listing)]:
+        what = " and ".join(
+            word for word, part in (("starting", size.starting), ("listing", size.listing)) if part.seconds
+        )
+        parts += [
+            f"### Times: {what} {main} agents",
+            _table(("command", "median", "fastest", "slowest"), times),
+            f"### Ratios at {main} agents",
+            _table(
+                ("ratio", "median", "middle half", "goal", ""),
+                [_ratio_row(ratio) for ratio in size.ratios],
+            ),
+        ]
+    if size.idle:
+        parts += [
+            f"### Idle for {size.idle.seconds:.0f} s with {main} agents",
+            _table(("what", "found", "goal", ""), _idle_rows(size.idle)),
+        ]
+    return [
+        *parts,
         "### Growth",
         _table(("figure", *(f"{size.agents} agents" for size in sizes)), _growth_rows(sizes)),
     ]
-    return "\n\n".join(parts) + "\n"
 
 
 def _time_rows(times: Times) -> list[list[str]]:
@@ -56,19 +115,46 @@ def _time_rows(times: Times) -> list[list[str]]:
     ]
 
 
+def _ending_rows(ending: Teardown) -> list[list[str]]:
+    return [
+        [
+            name,
+            *(f"{value:.2f} s" for value in (ending.times.median(name), max(ending.times.seconds[name]))),
+            *(f"{value:g}" for value in (median(left), max(left))),
+        ]
+        for name, left in ending.left.items()
+    ]
+
+
+def _ending_goal_rows(ending: Teardown) -> list[list[str]]:
+    most = f"≤ {MOST_AFTER_GRACE:g} s + {ending.grace:g} s of grace"
+    rows = []
+    for name in ending.ours():
+        slowest = f"{max(ending.times.seconds[name]):.2f} s"
+        rows += [
+            [f"{name}: processes left, most", str(max(ending.left[name])), "0", _verdict(ending.is_clean(name))],
+            [f"{name}: slowest", slowest, most, _verdict(ending.in_time(name))],
+        ]
+    return rows
+
+
+def _doctor_rows(doctor: Round) -> list[list[str]]:
+    goal = [f"< {MOST_SECONDS * 1000:.0f} ms", _verdict(doctor.met)]
+    return [[*row, *goal] for row in _time_rows(doctor.times)]
+
+
 def _ratio_row(ratio: Ratio) -> list[str]:
     spread = f"{ratio.low:.2f} – {ratio.high:.2f}"
     return [_name(ratio), f"{ratio.median:.2f}", spread, ratio.goal, _verdict(ratio.met)]
 
 
-def _idle_rows(size: Size) -> list[list[str]]:
-    idle = size.idle
+def _idle_rows(idle: Idle) -> list[list[str]]:
     whose = ", ".join(idle.cpu) if idle.exact else "the whole machine: there is no strace"
     ours = f"processor time of {' + '.join(OURS)}, as a share of one core"
     return [
-        [f"processes forked ({whose})", str(idle.forks), "0", _verdict(_forks_met(size))],
+        [f"processes forked ({whose})", str(idle.forks), "0", _verdict(_forks_met(idle))],
         ["… when one agent was restarted after it", str(idle.forks_of_a_restart), "", ""],
-        [ours, _percent(_cpu(size)), f"< {_percent(MOST_IDLE_CPU)}", _verdict(_cpu_met(size))],
+        [ours, _percent(_cpu(idle)), f"< {_percent(MOST_IDLE_CPU)}", _verdict(_cpu_met(idle))],
         *([f"… of the {name} alone", _percent(share), "", ""] for name, share in idle.cpu.items()),
     ]
 
@@ -78,15 +164,24 @@ def _growth_rows(sizes: Sequence[Size]) -> list[list[str]]:
         return [name, *(figure(size) for size in sizes)]
 
     first = sizes[0]
-    return [
-        *([_name(ratio), *(_median_of(size, ratio) for size in sizes)] for ratio in first.ratios),
-        row("processes forked while idle", lambda size: str(size.idle.forks)),
-        row("processor time while idle, daemon + keeper", lambda size: _percent(_cpu(size))),
-        *([f"memory of the {name} (PSS)", *(_mib(size.memory[name].pss) for size in sizes)] for name in first.memory),
-        row("memory of daemon + keeper (PSS)", lambda size: _mib(sum(size.memory[name].pss for name in OURS))),
-        row("… that is theirs alone", lambda size: _mib(_own_memory(size))),
-        row(f"… of it for each agent beyond {first.agents}", lambda size: _memory_of_each_more(first, size)),
-    ]
+    rows = [[_name(ratio), *(_median_of(size, ratio) for size in sizes)] for ratio in first.ratios]
+    idle = [size.idle for size in sizes if size.idle]
+    if idle:
+        rows += [
+            ["processes forked while idle", *(str(one.forks) for one in idle)],
+            ["processor time while idle, daemon + keeper", *(_percent(_cpu(one)) for one in idle)],
+        ]
+    if first.memory:
+        rows += [
+            *(
+                [f"memory of the {name} (PSS)", *(_mib(size.memory[name].pss) for size in sizes)]
+                for name in first.memory
+            ),
+            row("memory of daemon + keeper (PSS)", lambda size: _mib(sum(size.memory[name].pss for name in OURS))),
+            row("… that is theirs alone", lambda size: _mib(_own_memory(size))),
+            row(f"… of it for each agent beyond {first.agents}", lambda size: _memory_of_each_more(first, size)),
+        ]
+    return rows
 
 
 def _median_of(size: Size, wanted: Ratio) -> str:
@@ -103,17 +198,17 @@ def _own_memory(size: Size) -> int:
     return sum(size.memory[name].own for name in OURS)
 
 
-def _cpu(size: Size) -> float:
-    return sum(size.idle.cpu[name] for name in OURS)
+def _cpu(idle: Idle) -> float:
+    return sum(idle.cpu[name] for name in OURS)
 
 
-def _forks_met(size: Size) -> bool | None:
+def _forks_met(idle: Idle) -> bool | None:
     """None if there were forks on the machine and nobody can tell whose."""
-    return size.idle.forks == 0 or (False if size.idle.exact else None)
+    return idle.forks == 0 or (False if idle.exact else None)
 
 
-def _cpu_met(size: Size) -> bool:
-    return _cpu(size) < MOST_IDLE_CPU
+def _cpu_met(idle: Idle) -> bool:
+    return _cpu(idle) < MOST_IDLE_CPU
 
 
 def _name(ratio: Ratio) -> str:

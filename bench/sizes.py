@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from bench import idle, memory, peers
 from bench.commands import timed
 from bench.idle import Idle
 from bench.installation import interpreter_of
-from bench.instance import CORRAL_UP, Instance, running
+from bench.instance import CORRAL_UP, CORRAL_UP_CONTAINED, Instance, running
 from bench.memory import Memory
 from bench.peers import Peers
 from bench.rounds import Ratio, Times, take_turns
+
+#: The parts of a run that are measured at every size.
+START, LIST, IDLE = "start", "ps", "idle"
 
 PS, PS_JSON, PYTHON = "corral ps", "corral ps --json", "python3 -c pass"
 
@@ -25,7 +28,7 @@ MOST_TO_PYTHON = 2.5
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Where and how long to measure."""
+    """Where, what and how long to measure."""
 
     corral: str
     #: On disk, where CORRAL_HOME is.
@@ -37,17 +40,20 @@ class Setting:
     ps_rounds: int
     idle_seconds: float
     note: Callable[[str], None]
+    parts: Collection[str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """The results at one size."""
+    """The results at one size; nothing is in those of a part that was not asked for."""
 
     agents: int
+    #: How the agents are contained where they are.
+    level: str
     starting: Times
     listing: Times
     ratios: list[Ratio]
-    idle: Idle
+    idle: Idle | None
     memory: dict[str, Memory]
 
 
@@ -55,6 +61,7 @@ def measure(setting: Setting, agents: int, *, all_peers: bool) -> Size:
     """Measure a team of `agents`, against all peers or only against the floor."""
     directory = os.path.join(setting.directory, f"team-{agents}")
     runtime = os.path.join(setting.runtime, f"r{agents}")
+    resting, size, listing, starting = None, {}, Times(), Times()
 
     def note(what: str) -> None:
         setting.note(f"{agents} agents, {what}")
@@ -63,25 +70,34 @@ def measure(setting: Setting, agents: int, *, all_peers: bool) -> Size:
         instance.declare(agents)
         note("up")
         instance.up()
-        # Memory first, while the daemon has done this and nothing else.
         processes = instance.processes()
-        size = memory.measure(processes)
-        listing = _listing(setting, instance, note)
-        note(f"idle for {setting.idle_seconds:g} s")
-        resting = idle.measure(processes, setting.idle_seconds, lambda: instance.run("restart", "a-1"))
+        if IDLE in setting.parts:
+            # Memory first, while the daemon has done this and nothing else.
+            size = memory.measure(processes)
+        level = instance.levels()[0]
+        if LIST in setting.parts:
+            listing = _listing(setting, instance, note)
+        if IDLE in setting.parts:
+            note(f"idle for {setting.idle_seconds:g} s")
+            resting = idle.measure(processes, setting.idle_seconds, lambda: instance.run("restart", "a-1"))
         instance.down()
-        rivals = Peers(directory, runtime, setting.env, agents)
-        starting = take_turns(
-            {
-                **rivals.floor(),
-                CORRAL_UP: lambda: instance.up_once(agents),
-                **(rivals.others() if all_peers else {}),
-            },
-            setting.rounds,
-            note,
-        )
+        if START in setting.parts:
+            rivals = Peers(directory, runtime, setting.env, agents)
+            starting = take_turns(
+                {
+                    **rivals.floor(),
+                    # The goals are about panes as tmux starts them, which is what the peers have.
+                    CORRAL_UP: lambda: instance.up_once(agents, contained=False),
+                    CORRAL_UP_CONTAINED: lambda: instance.up_once(agents, contained=True),
+                    **(rivals.others() if all_peers else {}),
+                },
+                setting.rounds,
+                note,
+            )
     ratios = [*_starting_ratios(starting), *_listing_ratios(listing)]
-    return Size(agents=agents, starting=starting, listing=listing, ratios=ratios, idle=resting, memory=size)
+    return Size(
+        agents=agents, level=level, starting=starting, listing=listing, ratios=ratios, idle=resting, memory=size
+    )
 
 
 def _listing(setting: Setting, instance: Instance, note: Callable[[str], None]) -> Times:
@@ -99,9 +115,13 @@ def _listing(setting: Setting, instance: Instance, note: Callable[[str], None]) 
 
 
 def _starting_ratios(times: Times) -> list[Ratio]:
+    if not times.seconds:
+        return []
     ratios = [
         times.ratio(CORRAL_UP, peers.BATCH_SHELL, at_most=MOST_TO_FLOOR),
         times.ratio(CORRAL_UP, peers.BATCH_ARGV),
+        times.ratio(CORRAL_UP_CONTAINED, peers.BATCH_SHELL),
+        times.ratio(CORRAL_UP_CONTAINED, CORRAL_UP),
     ]
     if peers.LIBTMUX in times.seconds:
         ratios.append(times.ratio(peers.LIBTMUX, CORRAL_UP, at_least=LEAST_TO_LIBTMUX))
@@ -110,4 +130,4 @@ def _starting_ratios(times: Times) -> list[Ratio]:
 
 
 def _listing_ratios(times: Times) -> list[Ratio]:
-    return [times.ratio(name, PYTHON, at_most=MOST_TO_PYTHON) for name in (PS, PS_JSON)]
+    return [times.ratio(name, PYTHON, at_most=MOST_TO_PYTHON) for name in (PS, PS_JSON) if name in times.seconds]

@@ -1,9 +1,12 @@
-"""Tasks that run beside the caller: held on to, and never failing in silence."""
+"""What runs beside the caller: tasks, held on to and never failing in silence, and children with lives of their own."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
+import subprocess
 from collections.abc import Coroutine
 from typing import Any
 
@@ -32,3 +35,19 @@ class Background:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("background task %s failed", task.get_name(), exc_info=error)
+
+
+def reap_when_it_ends(process: subprocess.Popen[bytes]) -> None:
+    """Take note of the end of a child that lives for itself, so that no zombie stays."""
+    if process.poll() is not None:
+        return
+    loop = asyncio.get_running_loop()
+    descriptor = os.pidfd_open(process.pid)
+
+    def ended() -> None:
+        loop.remove_reader(descriptor)
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+        process.wait()
+
+    loop.add_reader(descriptor, ended)

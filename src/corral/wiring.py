@@ -55,8 +55,10 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.service.agents import Agents
     from corral.service.context import Context
     from corral.service.down import Down
+    from corral.service.holding import Holding
     from corral.service.journal import Journal
     from corral.service.linger import Linger
+    from corral.service.stats import Stats
     from corral.service.up import Up
     from corral.supervise.registry import Registry
     from corral.supervise.supervisor import Supervisor
@@ -65,7 +67,8 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     try:
         registry = Registry(store, time.time, places.at_rest_mark)
         await registry.load()
-        supervisor = Supervisor(registry, LocalKeeper(places, store.instance).connect, time.time)
+        keepers = LocalKeeper(places, store.instance, daemon_needs_a_place=ready_fd is not None)
+        supervisor = Supervisor(registry, keepers.connect, time.time)
         context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
         linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)
         server: DaemonServer
@@ -78,6 +81,8 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             up=Up(context),
             down=Down(context),
             agents=Agents(context),
+            holding=Holding(context),
+            stats=Stats(context),
             journal=Journal(context),
             end=lambda: server.end(),
             busy=linger.busy,
@@ -112,13 +117,15 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
     from corral.adapters.files.launch import LaunchFiles
     from corral.adapters.files.logbook import LogBook
     from corral.adapters.git.workspaces import GitWorkspaces
-    from corral.adapters.procfs import processes
-    from corral.adapters.procfs.containment import ProcessContainment
+    from corral.adapters.procfs import bystanders, processes
     from corral.adapters.tmux.runtime import TmuxRuntime
     from corral.domain.environment import team_markers
     from corral.keeper.server import KeeperServer, KeeperService
     from corral.keeper.tools import HostTools
+    from corral.wiring_containment import choose
 
+    containment = await choose(places, instance)
+    log.info("containment: %s%s", containment.level, f" ({containment.why})" if containment.why else "")
     tools = HostTools(
         runtime=lambda team, listener: TmuxRuntime(
             team=team,
@@ -128,8 +135,11 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
             listener=listener,
             tmux=os.environ.get("CORRAL_TMUX") or "tmux",
         ),
-        containment=ProcessContainment(places, instance),
+        containment=containment,
         workspaces=GitWorkspaces(places, instance),
+        bystanders=lambda team, directories, asking: bystanders.living_in(
+            directories, team_markers(instance, team), asking
+        ),
         log=lambda team, agent: LogBook(places.agent_log(team, agent)),
         launches=lambda team: LaunchFiles(os.path.join(places.launch_dir, team)),
     )

@@ -47,12 +47,9 @@ def test_up_starts_what_is_declared_and_down_leaves_nothing(instance: Instance) 
     pids = [agent["pid"] for agent in instance.json("ps")]
     receipt = instance.json("down")
     assert receipt["clean"] is True
-    assert {check["what"]: check["found"] for check in receipt["checks"]} == {
-        "processes": 0,
-        "tmux_servers": 0,
-        "sockets": 0,
-        "worktrees": 0,
-    }
+    found = {check["what"]: check["found"] for check in receipt["checks"]}
+    assert found.keys() >= {"processes", "tmux_servers", "sockets", "worktrees"}
+    assert set(found.values()) == {0}
     assert not [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
     assert instance.json("ps") == []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,8 +13,9 @@ from starlette.responses import Response, StreamingResponse
 from corral.background import Background
 from corral.domain.errors import CorralError
 from corral.domain.records import Agent, Event
-from corral.domain.states import RUNNING
+from corral.domain.states import LIVE, PAUSED, RUNNING
 from corral.service.progress import Progress, Tell
+from corral.service.stats import WHOLE_TEAM, Stat
 from corral.supervise.registry import Registry
 
 _encode = msgspec.json.Encoder().encode
@@ -107,7 +108,14 @@ def event(entry: Event) -> dict[str, object]:
 
 def activity(registry: Registry, agent: Agent) -> str:
     """What the agent does now; of one that does not run nothing is said."""
-    return registry.activity.get(agent.key, "unknown") if agent.state == RUNNING else "unknown"
+    if agent.state != RUNNING:
+        return "unknown"
+    return PAUSED if agent.paused else registry.activity.get(agent.key, "unknown")
+
+
+def is_paused(agent: Agent) -> bool:
+    """True if it stands still, as far as anybody knows; what does not run cannot."""
+    return agent.paused and agent.state in LIVE
 
 
 def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
@@ -117,17 +125,47 @@ def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
         "agent": agent.name,
         "state": agent.state,
         "activity": activity(registry, agent),
+        "paused": is_paused(agent),
         "pid": agent.pid,
         "user": agent.user,
         "host": agent.host,
         "workspace": agent.workspace,
         "containment": agent.containment or NOT_CONTAINED,
+        "containment_why": agent.containment_why,
         "restarts": agent.restarts,
         "since": timestamp(agent.since),
         "command": agent.command,
         "exit_code": agent.exit_code,
         "reason": agent.reason,
         "prompt": agent.prompt_state,
+    }
+
+
+def stats(look: Sequence[Stat]) -> dict[str, object]:
+    """What is used at one moment: a line of the stream behind `corral stats`."""
+    return {"stats": [_stat_object(stat) for stat in look]}
+
+
+def _stat_object(stat: Stat) -> dict[str, object]:
+    """An agent, or a team, as `corral stats --json` prints it: a contract."""
+    agent, usage = stat.agent, stat.usage
+    return {
+        "team": stat.team,
+        "agent": WHOLE_TEAM if agent is None else agent.name,
+        "state": "" if agent is None else agent.state,
+        "paused": agent is not None and is_paused(agent),
+        "time": timestamp(stat.time),
+        "cpu_percent": stat.cpu_percent,
+        "cpu_seconds": usage and usage.cpu_seconds,
+        "memory_current": usage and usage.memory_current,
+        "memory_peak": usage and usage.memory_peak,
+        "memory_limit": usage and usage.memory_limit,
+        "tasks": usage and usage.tasks,
+        "tasks_limit": usage and usage.tasks_limit,
+        "pressure": usage and usage.pressure,
+        "oom_kills": usage and usage.oom_kills,
+        "containment": usage.level if usage else NOT_CONTAINED,
+        "cgroup": usage.cgroup if usage else "",
     }
 
 
@@ -146,6 +184,7 @@ def agent_table(registry: Registry, agents: Iterable[Agent]) -> Response:
                 agent.containment,
                 _one_field(agent.workspace),
                 _one_field(agent.reason),
+                _one_field(agent.containment_why),
             )
         )
         for agent in agents

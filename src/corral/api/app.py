@@ -16,13 +16,15 @@ from corral import __version__
 from corral.api import answers, requests
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, WrongUseError
-from corral.domain.records import Agent
+from corral.domain.records import Agent, NewEvent
 from corral.places import Places
 from corral.service.agents import Agents
 from corral.service.down import Down
+from corral.service.holding import Holding
 from corral.service.journal import Awaited, Journal
 from corral.service.progress import Tell
 from corral.service.resolve import find_agent, find_agents, find_team
+from corral.service.stats import Stats
 from corral.service.up import Up
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
@@ -42,6 +44,8 @@ class Services:
     up: Up
     down: Down
     agents: Agents
+    holding: Holding
+    stats: Stats
     journal: Journal
     #: Called to end the daemon.
     end: Callable[[], None]
@@ -62,11 +66,15 @@ def make_app(services: Services) -> Starlette:
             Route("/v1/stop", api.stop, methods=["POST"]),
             Route("/v1/restart", api.restart, methods=["POST"]),
             Route("/v1/rm", api.remove, methods=["POST"]),
+            Route("/v1/pause", api.pause, methods=["POST"]),
+            Route("/v1/resume", api.resume, methods=["POST"]),
+            Route("/v1/stats", api.stats, methods=["GET"]),
             Route("/v1/send", api.send, methods=["POST"]),
             Route("/v1/attach", api.attach, methods=["GET"]),
             Route("/v1/logs", api.logs, methods=["GET"]),
             Route("/v1/screen", api.screen, methods=["GET"]),
             Route("/v1/events", api.events, methods=["GET"]),
+            Route("/v1/doctor/fixes", api.note_fixes, methods=["POST"]),
         ],
         exception_handlers={
             CorralError: _on_error,
@@ -157,7 +165,9 @@ class _Api:
         who = requests.caller(request)
         team = self._services.down.find(name=order.team or "", file=order.file or "", cwd=order.cwd)
         return self._work(
-            lambda tell: self._services.down(who, team, grace=order.grace, discard=order.discard, tell=tell)
+            lambda tell: self._services.down(
+                who, team, caller=requests.caller_pid(request), grace=order.grace, discard=order.discard, tell=tell
+            )
         )
 
     async def stop(self, request: Request) -> Response:
@@ -178,6 +188,25 @@ class _Api:
             return {"team": team, "agents": outcomes}
 
         return self._work(do)
+
+    async def pause(self, request: Request) -> Response:
+        return await self._hold(request, self._services.holding.pause)
+
+    async def resume(self, request: Request) -> Response:
+        return await self._hold(request, self._services.holding.resume)
+
+    async def stats(self, request: Request) -> Response:
+        team, wanted = requests.text(request, "team"), request.query_params.getlist("agent")
+        names: list[str] = []
+        if wanted:
+            chosen, names = find_agents(
+                self._registry, team=team, agents=wanted, everyone=False, cwd=requests.text(request, "cwd")
+            )
+            team = chosen.name
+        elif team:
+            find_team(self._registry, name=team)
+        looks = self._services.stats.read(team=team, names=names, every=requests.interval(request))
+        return answers.lines(answers.stats(look) async for look in looks)
 
     async def send(self, request: Request) -> Response:
         agent = self._one_agent(request)
@@ -232,6 +261,21 @@ class _Api:
         )
         return answers.lines(entry if isinstance(entry, Awaited) else answers.event(entry) async for entry in entries)
 
+    async def note_fixes(self, request: Request) -> Response:
+        order = await requests.body(request, requests.FixesBody)
+        events = [
+            NewEvent(
+                event="doctor.fixed",
+                team=fix.team,
+                agent=fix.agent,
+                outcome="ok" if fix.fixed else "failed",
+                data={"check": fix.check, "subject": fix.subject, "message": fix.message},
+            )
+            for fix in order.fixes
+        ]
+        await self._services.journal.note(requests.caller(request), events)
+        return answers.json({"noted": len(events)})
+
     async def _on_agents(self, request: Request, use_case: Callable[..., Awaitable[object]]) -> Response:
         order = await requests.body(request, requests.AgentsBody)
         who = requests.caller(request)
@@ -242,7 +286,17 @@ class _Api:
 
         return self._work(do)
 
-    def _chosen(self, order: requests.AgentsBody) -> tuple[str, list[str]]:
+    async def _hold(self, request: Request, use_case: Callable[..., Awaitable[object]]) -> Response:
+        order = await requests.body(request, requests.ChosenBody)
+        who = requests.caller(request)
+        team, names = self._chosen(order)
+
+        async def do(tell: Tell) -> object:
+            return {"team": team, "agents": await use_case(who, team, names, everyone=order.all, tell=tell)}
+
+        return self._work(do)
+
+    def _chosen(self, order: requests.ChosenBody) -> tuple[str, list[str]]:
         team, names = find_agents(
             self._registry, team=order.team or "", agents=order.agents, everyone=order.all, cwd=order.cwd
         )

@@ -13,6 +13,8 @@ from corral.domain.records import Who
 _T = TypeVar("_T", bound=msgspec.Struct)
 #: The largest honest body is a message of 1 MiB, or a corral.toml of that size with an environment.
 MAX_BODY = 8 * 1024 * 1024
+#: Seconds between two looks of somebody who follows.
+SHORTEST_INTERVAL, DEFAULT_INTERVAL, LONGEST_INTERVAL = 0.1, 2.0, 86400.0
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,13 +42,18 @@ class DownBody(Body, frozen=True):
     discard: bool = False
 
 
-class AgentsBody(Body, frozen=True):
-    """`POST /v1/stop`, `/v1/restart`"""
+class ChosenBody(Body, frozen=True):
+    """`POST /v1/pause`, `/v1/resume`: some agents of a team, or all of them"""
 
     team: str | None = None
     cwd: str = ""
     agents: list[str] = []
     all: bool = False
+
+
+class AgentsBody(ChosenBody, frozen=True):
+    """`POST /v1/stop`, `/v1/restart`"""
+
     grace: float | None = None
 
 
@@ -55,6 +62,23 @@ class RemoveBody(AgentsBody, frozen=True):
 
     discard: bool = False
     force: bool = False
+
+
+class Fix(Body, frozen=True):
+    """Something that the doctor tried to heal."""
+
+    check: str
+    subject: str
+    message: str
+    fixed: bool
+    team: str = ""
+    agent: str = ""
+
+
+class FixesBody(Body, frozen=True):
+    """`POST /v1/doctor/fixes`"""
+
+    fixes: list[Fix]
 
 
 async def raw_body(request: Request) -> bytes:
@@ -108,6 +132,16 @@ def number(request: Request, name: str) -> float | None:
         raise WrongUseError(f"{name}={value}: a number is wanted") from None
 
 
+def interval(request: Request) -> float | None:
+    """How often a stream is to go on (`every`, in seconds); None if it is not to be followed."""
+    every = number(request, "every")
+    if every is not None and not SHORTEST_INTERVAL <= every <= LONGEST_INTERVAL:
+        raise WrongUseError(f"every={every:g}: {SHORTEST_INTERVAL:g} to {LONGEST_INTERVAL:g} seconds are wanted")
+    if not flag(request, "follow"):
+        return None
+    return DEFAULT_INTERVAL if every is None else every
+
+
 def whole_number(request: Request, name: str) -> int | None:
     """A query parameter that is a whole number from 0 on; None if it is not given."""
     value = request.query_params.get(name)
@@ -123,3 +157,9 @@ def caller(request: Request) -> Who:
     who: Who = request.scope["corral.who"]
     agent = request.headers.get("x-corral-agent", "")
     return Who(user=who.user, uid=who.uid, agent=agent[:100]) if agent else who
+
+
+def caller_pid(request: Request) -> int:
+    """The process that asks."""
+    pid: int = request.scope["client"][1]
+    return pid

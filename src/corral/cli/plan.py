@@ -11,6 +11,7 @@ from corral.client.answers import Record
 _ACTIONS = {
     "start": ("+", GREEN, "would be started"),
     "restart": ("↻", BLUE, "would be restarted"),
+    "adjust": ("≈", BLUE, "would get other limits, without a restart"),
     "changed": ("~", YELLOW, "runs otherwise than declared"),
     "extra": ("-", DIM, "is up but not declared any more"),
     "keep": ("=", DIM, "is as declared"),
@@ -57,6 +58,7 @@ def _headline(team: str, agents: list[Record]) -> str:
         for action, words in (
             ("start", "started"),
             ("restart", "restarted"),
+            ("adjust", "got other limits"),
             ("failed", "failed"),
             ("keep", "as declared"),
             ("changed", "left as it is, but differs" if count["changed"] == 1 else "left as they are, but differ"),

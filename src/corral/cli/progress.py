@@ -11,7 +11,7 @@ from corral.client.answers import Record, concluded
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _START_OF_LINE = "\r\x1b[K"
 #: Steps on the way: a live line shows them, a log has no use for them.
-_PASSING = frozenset({"workspace", "starting", "stopping", "waiting", "checking"})
+_PASSING = frozenset({"workspace", "starting", "stopping", "pausing", "resuming", "waiting", "checking"})
 #: The summary says these, once for all agents.
 _UNREMARKABLE = frozenset({"kept", "changed", "extra"})
 

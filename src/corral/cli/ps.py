@@ -24,7 +24,7 @@ HEADINGS = ("TEAM", "AGENT", "STATE", "ACTIVITY", "PID", "UP", "RESTARTS", "CONT
 _STATE = HEADINGS.index("STATE")
 _WORKSPACE = HEADINGS.index("WORKSPACE")
 #: What gives way on a narrow terminal, in this order, once the workspace is as short as it can be.
-_GIVES_WAY = ("WORKSPACE", "RESTARTS", "PID", "UP", "ACTIVITY", "CONTAINMENT")
+_GIVES_WAY = ("WORKSPACE", "RESTARTS", "PID", "UP", "CONTAINMENT", "ACTIVITY")
 _SHORTEST_WORKSPACE = 10
 
 _COLOURS = {
@@ -47,6 +47,7 @@ class Agent:
         "activity",
         "agent",
         "containment",
+        "containment_why",
         "pid",
         "reason",
         "restarts",
@@ -68,6 +69,7 @@ class Agent:
             self.containment,
             self.workspace,
             self.reason,
+            self.containment_why,
         ) = line.split("\t")
         self.since = float(since) if since else None
 
@@ -138,14 +140,23 @@ def _table(agents: "Sequence[Agent]") -> str:
     now = time.time()
     home = os.environ.get("HOME", "").rstrip("/")
     rows = [HEADINGS, *(_row(agent, now, home) for agent in agents)]
-    columns = _fitting(rows, width_of(sys.stdout))
+    width = width_of(sys.stdout)
+    columns = _fitting(rows, width)
     shown = [[row[at] for at in columns] for row in rows]
     text = _coloured(shown) if colour else lines(shown)
     for agent in agents:
         if agent.reason and agent.state in _NEEDS_A_REASON:
             what = paint(agent.state, _COLOURS[agent.state], colour)
             text.append(f"{agent.team}/{agent.agent} {what}: {plain(agent.reason)}")
+    if width is not None:  # for people; programs have it in --json
+        text.extend(paint(line, DIM, colour) for line in _why_no_better(agents))
     return "\n".join(text) + "\n"
+
+
+def _why_no_better(agents: "Sequence[Agent]") -> "list[str]":
+    """Why agents are not contained better, a line for each reason."""
+    levels = {(agent.containment, agent.containment_why): None for agent in agents if agent.containment_why}
+    return [f"containment is {level}, not better: {plain(why)}" for level, why in levels]
 
 
 def _row(agent: Agent, now: float, home: str) -> "list[str]":
@@ -208,8 +219,10 @@ COMMAND = Command(
     "show the agents that are up",
     description=(
         "One line an agent: its team, its state and since when, what it does, its process, how often it was\n"
-        "started again, how it is contained and where it works. The reason stands below for agents that failed,\n"
-        "wait to be started again or cannot be seen. Never starts anything: with nothing up the list is empty."
+        "started again, how it is contained and where it works. What corral pause made stand still is running, and\n"
+        "its activity is paused. The reason stands below for agents that failed, wait to be started again or cannot\n"
+        "be seen; on a terminal also why they are not contained better. Never starts anything: with nothing up the\n"
+        "list is empty."
     ),
     examples=(
         ("corral ps", "all agents of all teams"),

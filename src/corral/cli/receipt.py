@@ -41,6 +41,10 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
         if workspaces:
             text.append(title)
             text.extend(f"  {paint('•', YELLOW, colour)} {_workspace(item)}" for item in workspaces)
+    bystanders = entries(result, "bystanders")
+    if bystanders:
+        text.append("not of this team, and left alone, in its workspaces:")
+        text.extend(f"  {paint('•', YELLOW, colour)} {_bystander(item)}" for item in bystanders)
     return text
 
 
@@ -58,6 +62,11 @@ def short_path(path: str) -> str:
     """`path` with the home directory as `~`."""
     home = os.environ.get("HOME", "").rstrip("/")
     return "~" + path[len(home) :] if home and (path == home or path.startswith(home + "/")) else path
+
+
+def _bystander(item: Record) -> str:
+    """`pid 4711  vim notes.md  (in ~/shop)`."""
+    return plain(f"pid {item.get('pid')}  {item.get('command')}  (in {short_path(str(item.get('directory')))})")
 
 
 def _residue(item: Record) -> str:

@@ -1,4 +1,4 @@
-"""What `stop`, `restart` and `rm` share: agents by name or all of a team, progress, a line an agent at the end."""
+"""What commands on agents share (`stop`, `pause`, `rm`, …): names or all of a team, progress, a line an agent."""
 
 from corral.cli.command import AGENTS, SECONDS, Argument, Invocation, Option
 from corral.cli.output import plain, say, write_json
@@ -33,9 +33,10 @@ def work_on_agents(invocation: Invocation, path: str, **more: bool) -> list[Reco
         "cwd": here(),
         "agents": agents,
         "all": everything,
-        "grace": invocation.number("grace"),
         **more,
     }
+    if invocation.command.option("grace") is not None:
+        request["grace"] = invocation.number("grace")
     if team is None:
         del request["team"]
     progress = Progress(silent=invocation.json, lines=False)

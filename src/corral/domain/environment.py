@@ -60,3 +60,5 @@ def team_markers(instance: str, team: str) -> list[bytes]:
 
 #: Changes with every start of an agent: the marker that ties a process to one run.
 RUN_VARIABLE = "CORRAL_RUN"
+#: The agent that a process works for.
+AGENT_VARIABLE = "CORRAL_AGENT"

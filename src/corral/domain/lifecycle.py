@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from corral.domain import states
-from corral.domain.records import PROMPT_NONE, PROMPT_WAITING, Agent
+from corral.domain.records import PROMPT_HELD, PROMPT_NONE, PROMPT_WAITING, Agent
 
 #: Seconds between an exit and the restart that follows it. Exponential back-off comes with crash-loop handling.
 RESTART_DELAY = 1.0
@@ -34,6 +34,7 @@ def begin(agent: Agent, run: str, now: float, *, by_person: bool) -> Agent:
         exit_signal=None,
         restarts=0 if by_person else agent.restarts + 1,
         prompt_state=PROMPT_WAITING if agent.prompt else PROMPT_NONE,
+        paused=False,
     )
 
 
@@ -51,13 +52,25 @@ def not_started(agent: Agent, why: str, now: float) -> Agent:
 
 def exited(agent: Agent, code: int | None, signal: int | None, how: str, now: float) -> Agent:
     """Its process ended; the restart policy says what is next (`backoff`: start it again after a pause)."""
-    ended = replace(agent, since=now, pid=None, exit_code=code, exit_signal=signal, reason=how)
+    ended = replace(agent, since=now, pid=None, exit_code=code, exit_signal=signal, reason=how, paused=False)
     if agent.state == states.STOPPING:
         return replace(ended, state=states.STOPPED)
     succeeded = code == 0 and signal is None
     if agent.restart == "always" or (agent.restart == "on-failure" and not succeeded):
         return replace(ended, state=states.BACKOFF, reason=f"{how}; it is started again in {RESTART_DELAY:.0f} s")
     return replace(ended, state=states.STOPPED if succeeded else states.FAILED)
+
+
+def paused(agent: Agent) -> Agent:
+    """It is about to stand still, or does. A prompt that it has not been told yet is held back."""
+    prompt = PROMPT_HELD if agent.prompt_state == PROMPT_WAITING else agent.prompt_state
+    return replace(agent, paused=True, prompt_state=prompt)
+
+
+def resumed(agent: Agent) -> Agent:
+    """It goes on, and a prompt that was held back waits again until the agent is ready."""
+    prompt = PROMPT_WAITING if agent.prompt_state == PROMPT_HELD else agent.prompt_state
+    return replace(agent, paused=False, prompt_state=prompt)
 
 
 def unseen(agent: Agent, why: str, now: float) -> Agent:
@@ -74,7 +87,16 @@ def stopping(agent: Agent, now: float) -> Agent:
 
 def stopped(agent: Agent, code: int | None, signal: int | None, now: float) -> Agent:
     """It was ended, and is proved gone."""
-    return replace(agent, state=states.STOPPED, since=now, reason="", pid=None, exit_code=code, exit_signal=signal)
+    return replace(
+        agent,
+        state=states.STOPPED,
+        since=now,
+        reason="",
+        pid=None,
+        exit_code=code,
+        exit_signal=signal,
+        paused=False,
+    )
 
 
 def how_it_ended(code: int | None, signal_name: str) -> str:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from corral.domain import states
 from corral.domain.errors import NotFoundError
 from corral.domain.records import Agent
-from corral.domain.spec_fingerprint import differences
+from corral.domain.spec_fingerprint import differences, split_differences
 
-START, KEEP, CHANGED, RESTART, EXTRA = "start", "keep", "changed", "restart", "extra"
+START, KEEP, ADJUST, CHANGED, RESTART, EXTRA = "start", "keep", "adjust", "changed", "restart", "extra"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,20 @@ class Step:
     action: str
     #: Declared keys that differ from what runs.
     differs: tuple[str, ...] = ()
+
+    @property
+    def adjusts(self) -> tuple[str, ...]:
+        """Those of `differs` that are to be applied to the agent while it runs.
+
+        All of them with ADJUST. With CHANGED a part: limits hold from now on, also where the rest has to wait for a
+        restart. None where the agent is started anyway, because it is started with them.
+        """
+        return split_differences(self.differs)[0] if self.action in (ADJUST, CHANGED) else ()
+
+    @property
+    def waits(self) -> tuple[str, ...]:
+        """Those of `differs` that stay as they are until the agent is restarted."""
+        return split_differences(self.differs)[1] if self.action == CHANGED else ()
 
 
 def make_plan(
@@ -51,9 +65,12 @@ def make_plan(
 def _step(name: str, fingerprint: Mapping[str, str], agent: Agent | None, *, restart_changed: bool) -> Step:
     if agent is None:
         return Step(name, START)
-    differs = tuple(differences(dict(agent.fingerprint), dict(fingerprint)))
+    differs = tuple(differences(agent.fingerprint, fingerprint))
     if agent.state in states.AT_REST or agent.state == states.PENDING:
         return Step(name, START, differs)
     if not differs:
         return Step(name, KEEP)
+    if not split_differences(differs)[1]:
+        # Also with `restart_changed`: nothing is gained by a restart.
+        return Step(name, ADJUST, differs)
     return Step(name, RESTART if restart_changed else CHANGED, differs)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from corral.domain import states
+from corral.domain.limits import NO_LIMITS, Limits
 
 #: Where the first prompt of a run is on its way into the agent.
 PROMPT_NONE = "none"
 PROMPT_WAITING = "waiting"
+#: The agent is paused: a screen that stands still looks ready, and is not.
+PROMPT_HELD = "held"
 PROMPT_SENDING = "sending"
 PROMPT_SENT = "sent"
 #: Its delivery was interrupted: it is not sent again blindly.
@@ -26,6 +29,10 @@ class Team:
     repo: str | None
     #: Unix time of the first `up`.
     created_at: float
+    #: Whether systemd is used: "auto", "require" or "off".
+    systemd: str = "auto"
+    #: What the team as a whole may use.
+    limits: Limits = NO_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +52,8 @@ class Agent:
     prompt: str
     #: Keyed hashes of what was declared: tells what differs without keeping values that may be secret.
     fingerprint: dict[str, str] = field(default_factory=dict)
+    #: What it may use of its host.
+    limits: Limits = NO_LIMITS
 
     state: str = states.PENDING
     #: Unix time at which the state was entered.
@@ -61,7 +70,11 @@ class Agent:
     prompt_state: str = PROMPT_NONE
     user: str = ""
     host: str = ""
+    #: The level it was started at, and why it was no better one.
     containment: str = ""
+    containment_why: str = ""
+    #: It was told to stand still, with everything it started.
+    paused: bool = False
 
     @property
     def key(self) -> tuple[str, str]:

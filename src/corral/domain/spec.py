@@ -11,6 +11,10 @@
     env = { NODE_ENV = "test" }
     restart = "on-failure"        # never (default) | on-failure | always
     prompt = "…"                  # first message, delivered when the agent is ready
+    memory_max = "2G"             # limits; also in [team], on all together, and in [defaults], for each
+
+    [containment]
+    systemd = "auto"              # auto (default) | require | off
 
 This is the only module of its family that others import, but for `spec_text`, which spares `corral up` the rest.
 Nothing here touches a file: the caller reads it.
@@ -19,36 +23,66 @@ Nothing here touches a file: the caller reads it.
 import os.path
 
 from corral.domain import names
+from corral.domain.limits import LIMIT_NAMES
 from corral.domain.spec_agents import KEYS as AGENT_KEYS
 from corral.domain.spec_agents import read_agents
-from corral.domain.spec_fingerprint import differences, fingerprint
-from corral.domain.spec_model import DEFAULT_RESTART, MAX_AGENTS, RESTARTS, SHARED, WORKTREE, AgentSpec, TeamSpec
+from corral.domain.spec_fingerprint import adjusted, differences, fingerprint, split_differences
+from corral.domain.spec_limits import ALIASES as LIMIT_ALIASES
+from corral.domain.spec_limits import TAKEN_BY
+from corral.domain.spec_limits_sense import check_room, read_bounds
+from corral.domain.spec_model import (
+    DEFAULT_RESTART,
+    DEFAULT_SYSTEMD,
+    MAX_AGENTS,
+    RESTARTS,
+    SHARED,
+    SYSTEMD,
+    WORKTREE,
+    AgentSpec,
+    TeamSpec,
+)
 from corral.domain.spec_paths import resolved
-from corral.domain.spec_problems import Problems
+from corral.domain.spec_problems import Problems, did_you_mean, one_of, shown
 from corral.domain.spec_syntax import load
 from corral.domain.spec_table import Table
 from corral.domain.spec_text import MAX_BYTES, decode
 
 __all__ = [
     "DEFAULT_RESTART",
+    "DEFAULT_SYSTEMD",
     "MAX_AGENTS",
     "MAX_BYTES",
     "RESTARTS",
     "SHARED",
+    "SYSTEMD",
     "WORKTREE",
     "AgentSpec",
     "TeamSpec",
+    "adjusted",
     "decode",
     "differences",
     "fingerprint",
     "parse",
+    "split_differences",
 ]
 
-_TABLES = ("team", "agents")
+_TABLES = ("team", "defaults", "containment", "agents")
+_TABLE_ALIASES = {
+    "agent": "agents",
+    "default": "defaults", "limits": "defaults", "resources": "defaults",
+    "cgroup": "containment", "cgroups": "containment", "isolation": "containment", "systemd": "containment",
+}  # fmt: skip
 _TEAM_KEYS = ("name", "repo")
-_TEAM_ALIASES = {"repository": "repo", "git": "repo", "path": "repo"}
-_ELSEWHERE_IN_FILE = {**dict.fromkeys(_TEAM_KEYS, "[team]"), **dict.fromkeys(AGENT_KEYS, "an [agents.NAME] table")}
-_ELSEWHERE_IN_TEAM = dict.fromkeys(AGENT_KEYS, "an [agents.NAME] table")
+_TEAM_ALIASES = {"repository": "repo", "git": "repo", "path": "repo", **LIMIT_ALIASES}
+_OF_AGENTS = dict.fromkeys(AGENT_KEYS, "an [agents.NAME] table")
+_OF_TEAM = dict.fromkeys(_TEAM_KEYS, "[team]")
+_OF_LIMITS = dict.fromkeys(LIMIT_NAMES, TAKEN_BY)
+_OF_CONTAINMENT = {"systemd": "[containment]"}
+_SYSTEMD_ALIASES = {
+    "always": "require", "force": "require", "must": "require", "required": "require", "true": "require",
+    "disabled": "off", "false": "off", "never": "off", "no": "off", "none": "off",
+    "on": "auto", "try": "auto", "yes": "auto", "prefer": "auto",
+}  # fmt: skip
 _AGENTS_EXAMPLE = '[agents.builder] with command = ["claude"]'
 
 
@@ -65,32 +99,73 @@ def parse(text: str, file: str) -> TeamSpec:
     directory = os.path.normpath(os.path.dirname(file))
     problems = Problems(file, text)
     root = Table(problems, (), load(text, file))
-    root.only(_TABLES, elsewhere=_ELSEWHERE_IN_FILE)
-    name, repo, has_repo = _team(root, directory)
+    root.only(_TABLES, _TABLE_ALIASES, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS})
+    team = _team_table(root, directory)
+    name, repo = _team(team, directory) if team else ("", None)
+    systemd = _systemd(root)
+    bounds = read_bounds(team, _defaults_table(root))
     agents: tuple[AgentSpec, ...] = ()
     if "agents" not in root.data:
         root.wrong("agents", "there are no agents", f"add {_AGENTS_EXAMPLE}")
     elif table := root.table("agents", _AGENTS_EXAMPLE):
-        agents = read_agents(table, directory, has_repo)
-    problems.raise_if_any()
-    return TeamSpec(name=name, file=file, directory=directory, repo=repo, agents=agents)
-
-
-def _team(root: Table, directory: str) -> tuple[str, str | None, bool]:
-    """The team's name, its repository, and whether it means to have one (also if what it says of it is wrong)."""
-    example = f'name = "{names.suggestion(os.path.basename(directory)) or "shop"}"'
-    if "team" not in root.data:
-        root.wrong("team", "this table is missing", f"add [team] with {example}")
         # What else is wrong is worth knowing, but nothing about a repository that nobody could name yet.
-        return "", None, True
-    team = root.table("team", f"[team] with {example}")
-    if team is None:
-        return "", None, True
-    team.only(_TEAM_KEYS, _TEAM_ALIASES, _ELSEWHERE_IN_TEAM)
-    name = team.need("name", str, example) or ""
+        has_repo = team is None or "repo" in team.data
+        agents = read_agents(table, directory, has_repo, bounds)
+    if team:
+        check_room(team, bounds.team, len(agents))
+    problems.raise_if_any()
+    return TeamSpec(
+        name=name,
+        file=file,
+        directory=directory,
+        repo=repo,
+        agents=agents,
+        limits=bounds.team_limits,
+        systemd=systemd,
+    )
+
+
+def _team_table(root: Table, directory: str) -> Table | None:
+    example = f"[team] with {_name_example(directory)}"
+    if "team" not in root.data:
+        root.wrong("team", "this table is missing", f"add {example}")
+    return root.table("team", example)
+
+
+def _team(team: Table, directory: str) -> tuple[str, str | None]:
+    """The team's name and its repository."""
+    team.only((*_TEAM_KEYS, *LIMIT_NAMES), _TEAM_ALIASES, {**_OF_AGENTS, **_OF_CONTAINMENT})
+    name = team.need("name", str, _name_example(directory)) or ""
     if isinstance(team.data.get("name"), str) and not names.is_valid(name):
         nearest = names.suggestion(name)
         remedy = f"did you mean '{nearest}'? " if nearest else ""
         team.wrong("name", "this is not a valid name for a team", f"{remedy}A name has {names.RULE}")
     repo = team.take("repo", str, 'repo = "."')
-    return name, None if repo is None else resolved(team, "repo", repo, directory), "repo" in team.data
+    return name, None if repo is None else resolved(team, "repo", repo, directory)
+
+
+def _name_example(directory: str) -> str:
+    return f'name = "{names.suggestion(os.path.basename(directory)) or "shop"}"'
+
+
+def _defaults_table(root: Table) -> Table | None:
+    defaults = root.table("defaults", '[defaults] with memory_max = "2G"')
+    if defaults:
+        defaults.only(LIMIT_NAMES, LIMIT_ALIASES, {**_OF_TEAM, **_OF_AGENTS, **_OF_CONTAINMENT})
+    return defaults
+
+
+def _systemd(root: Table) -> str:
+    containment = root.table("containment", '[containment] with systemd = "auto"')
+    if containment is None:
+        return DEFAULT_SYSTEMD
+    containment.only(("systemd",), elsewhere={**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS})
+    example = f'systemd = "{"off" if containment.data.get("systemd") is False else DEFAULT_SYSTEMD}"'
+    value = containment.take("systemd", str, example)
+    if value is None:
+        return DEFAULT_SYSTEMD
+    if value not in SYSTEMD:
+        meant = did_you_mean(value, SYSTEMD, _SYSTEMD_ALIASES)
+        hint = f"did you mean '{meant}'? " if meant else ""
+        containment.wrong("systemd", f"{shown(value)} is no way to use systemd", f"{hint}It is {one_of(SYSTEMD)}")
+    return value

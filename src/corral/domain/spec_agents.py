@@ -3,11 +3,15 @@
 import re
 
 from corral.domain import names
+from corral.domain.limits import LIMIT_NAMES
+from corral.domain.spec_limits import ALIASES as LIMIT_ALIASES
+from corral.domain.spec_limits_sense import Bounds
 from corral.domain.spec_model import DEFAULT_RESTART, MAX_AGENTS, RESTARTS, SHARED, WORKTREE, AgentSpec
 from corral.domain.spec_paths import resolved
 from corral.domain.spec_problems import did_you_mean, one_of, shown, shown_path
 from corral.domain.spec_table import Table, type_word
 
+#: The keys of an agent's table; the limits come to them.
 KEYS = ("command", "count", "workspace", "env", "restart", "prompt")
 #: What other tools call these keys.
 _ALIASES = {
@@ -16,15 +20,16 @@ _ALIASES = {
     "cwd": "workspace", "dir": "workspace", "directory": "workspace", "workdir": "workspace",
     "environment": "env",
     "initial_prompt": "prompt", "instructions": "prompt", "message": "prompt", "task": "prompt",
+    **LIMIT_ALIASES,
 }  # fmt: skip
-_ELSEWHERE = {"repo": "[team]"}
+_ELSEWHERE = {"repo": "[team]", "systemd": "[containment]"}
 _COMMAND_EXAMPLE = 'command = ["claude"], or command = "make watch" for a shell'
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: Linux takes no longer argument and no longer `NAME=value` (MAX_ARG_STRLEN, with its closing NUL).
 _LONGEST_ARGUMENT = 131071
 
 
-def read_agents(agents: Table, directory: str, has_repo: bool) -> tuple[AgentSpec, ...]:
+def read_agents(agents: Table, directory: str, has_repo: bool, bounds: Bounds) -> tuple[AgentSpec, ...]:
     """All agents that the tables declare, expanded, in the order of the file."""
     if not agents.data:
         agents.problems.add(agents.path, "there are no agents", f"add [agents.builder] with {_COMMAND_EXAMPLE}")
@@ -35,7 +40,7 @@ def read_agents(agents: Table, directory: str, has_repo: bool) -> tuple[AgentSpe
         if table is None:
             continue
         _check_name(agents, name)
-        for spec in _expanded(name, table, directory, has_repo, room=MAX_AGENTS - len(specs)):
+        for spec in _expanded(name, table, directory, has_repo, bounds, room=MAX_AGENTS - len(specs)):
             other = declared_in.setdefault(spec.name, name)
             if other == name:
                 specs.append(spec)
@@ -54,6 +59,10 @@ def _agent_table(agents: Table, name: str) -> Table | None:
     if name in KEYS and type(value) is not dict:
         agents.wrong(name, "this key stands in no agent's table", "give the agent a name: [agents.builder]")
         return None
+    if name in LIMIT_NAMES and type(value) is not dict:
+        remedy = "put it below [defaults] for every agent, or give the agent a name: [agents.builder]"
+        agents.wrong(name, "this key stands in no agent's table", remedy)
+        return None
     return agents.table(name, f'{_header(name)} with command = ["claude"]')
 
 
@@ -64,8 +73,8 @@ def _check_name(agents: Table, name: str) -> None:
         agents.wrong(name, "this is not a valid name for an agent", f"{remedy}A name has {names.RULE}")
 
 
-def _expanded(name: str, table: Table, directory: str, has_repo: bool, room: int) -> list[AgentSpec]:
-    table.only(KEYS, _ALIASES, _ELSEWHERE)
+def _expanded(name: str, table: Table, directory: str, has_repo: bool, bounds: Bounds, room: int) -> list[AgentSpec]:
+    table.only((*KEYS, *LIMIT_NAMES), _ALIASES, _ELSEWHERE)
     count = _count(table)
     if count > room:
         message = f"that makes more than {MAX_AGENTS} agents in one team"
@@ -83,6 +92,7 @@ def _expanded(name: str, table: Table, directory: str, has_repo: bool, room: int
     # No longer than `send` takes: the limit on the whole file sees to that.
     if "\0" in prompt:
         table.wrong("prompt", "this has a NUL character in it", "leave it out: no terminal can take it")
+    limits = bounds.agent_limits(table)
     return [
         AgentSpec(
             name=agent,
@@ -93,6 +103,7 @@ def _expanded(name: str, table: Table, directory: str, has_repo: bool, room: int
             env=env,
             restart=restart,
             prompt=prompt,
+            limits=limits,
         )
         for agent in expanded
     ]

@@ -6,12 +6,16 @@ name what differs, which is all that anybody is shown.
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 
+from corral.domain.limits import LIMIT_NAMES, limits_as_json
 from corral.domain.spec_model import SHARED, WORKTREE, AgentSpec
 
 _ENV = "env."
 #: The order in which differences are named; `env.…` and whatever a later version adds follow, by name.
-_ORDER = ("command", "workspace", "restart", "prompt")
+_ORDER = ("command", "workspace", "restart", "prompt", *LIMIT_NAMES)
+#: What can be changed on an agent that runs.
+_ADJUSTABLE = frozenset(LIMIT_NAMES)
 
 
 def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, str]:
@@ -20,7 +24,8 @@ def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, st
     `salt` (1 to 64 bytes, secret, the same for a whole instance) keeps short values from being guessed. `base` is
     `TeamSpec.base`: with it, a team that moved to another repository differs in `workspace`.
 
-    A key that a later version adds is left out while it has its default, so that an upgrade changes no agent.
+    A key that a later version adds is left out while it has its default, so that an upgrade changes no agent. So it is
+    with a limit that is not set.
     """
     if not salt:
         raise ValueError("a fingerprint without a salt could be guessed")
@@ -31,13 +36,26 @@ def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, st
         "prompt": spec.prompt,
     }
     values.update((_ENV + name, value) for name, value in spec.env)
+    values.update(limits_as_json(spec.limits))
     return {key: _hash(key, value, salt) for key, value in values.items()}
 
 
-def differences(old: dict[str, str], new: dict[str, str]) -> list[str]:
+def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """The keys whose values differ between two fingerprints made with the same salt; empty if the agents match."""
     keys = [key for key in old.keys() | new.keys() if old.get(key) != new.get(key)]
     return sorted(keys, key=lambda key: (_ORDER.index(key) if key in _ORDER else len(_ORDER), key))
+
+
+def split_differences(differs: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those keys that can be changed on an agent that runs, and those that need a restart."""
+    keys = tuple(differs)
+    return tuple(key for key in keys if key in _ADJUSTABLE), tuple(key for key in keys if key not in _ADJUSTABLE)
+
+
+def adjusted(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
+    """The fingerprint of an agent that ran as `old`, once all of `new` that needs no restart is applied to it."""
+    kept = {key: value for key, value in old.items() if key not in _ADJUSTABLE}
+    return kept | {key: value for key, value in new.items() if key in _ADJUSTABLE}
 
 
 def _hash(key: str, value: object, salt: bytes) -> str:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from corral.domain.limits import NO_LIMITS, Limits
+
 RESTARTS = ("never", "on-failure", "always")
 #: A restarted agent starts a new conversation, gets its first prompt again and spends money on it: only those who
 #: ask for that get it.
@@ -9,6 +11,11 @@ DEFAULT_RESTART = "never"
 
 WORKTREE = "worktree"
 SHARED = "shared"
+
+#: Whether systemd holds the agents: if it can be reached (`auto`), always (`require`: else nothing is started), or not
+#: at all (`off`: panes run exactly as tmux starts them).
+SYSTEMD = ("auto", "require", "off")
+DEFAULT_SYSTEMD = "auto"
 
 #: Agents of one team, all tables together.
 MAX_AGENTS = 1000
@@ -35,6 +42,8 @@ class AgentSpec:
     restart: str
     #: The first message, delivered when the agent is ready; empty for none.
     prompt: str
+    #: What it may use of its host, with the defaults of the file taken in.
+    limits: Limits = NO_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +60,10 @@ class TeamSpec:
     repo: str | None
     #: The agents, in the order of the file, each table expanded in place.
     agents: tuple[AgentSpec, ...]
+    #: What all agents together may use of their host.
+    limits: Limits = NO_LIMITS
+    #: Whether systemd holds the agents: one of `SYSTEMD`.
+    systemd: str = DEFAULT_SYSTEMD
 
     @property
     def base(self) -> str:

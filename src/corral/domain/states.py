@@ -14,7 +14,9 @@ ALL = (PENDING, STARTING, RUNNING, STOPPING, STOPPED, BACKOFF, FAILED, UNKNOWN)
 
 #: A process may exist: starting a second one would make two of them.
 LIVE = frozenset({STARTING, RUNNING, STOPPING, UNKNOWN})
+#: What an agent does that was told to stand still; its state stays `running`.
+PAUSED = "paused"
 #: Nothing runs and nothing will by itself.
 AT_REST = frozenset({STOPPED, FAILED})
 
-ACTIVITIES = ("working", "waiting", "idle", "unknown")
+ACTIVITIES = ("working", "waiting", "idle", PAUSED, "unknown")

@@ -19,11 +19,13 @@ import msgspec
 from corral import __version__
 from corral.background import Background
 from corral.domain.errors import CorralError, WrongUseError
+from corral.domain.limits import Limits
 from corral.keeper.team import TeamKeeper
 from corral.keeper.tools import HostTools
 from corral.ports import wire
 from corral.ports.keeper import (
     PROTOCOL,
+    Bystander,
     Check,
     Ended,
     Hello,
@@ -33,9 +35,11 @@ from corral.ports.keeper import (
     Report,
     Repository,
     Run,
+    TeamOrder,
     Workspace,
     WorkspaceRemoval,
 )
+from corral.ports.usage import Usage
 
 log = logging.getLogger("corral.keeper")
 
@@ -80,6 +84,7 @@ class KeeperService:
             boot_id=boot_id,
             pid=os.getpid(),
             containment=self._tools.containment.level,
+            containment_why=self._tools.containment.why,
         )
 
     async def inventory(self, team: str) -> Inventory:
@@ -99,20 +104,32 @@ class KeeperService:
     ) -> WorkspaceRemoval:
         return await self._tools.workspaces.remove(team=team, agent=agent, path=path, repo=repo, discard=discard)
 
-    async def start(self, team: str, launches: list[Launch]) -> list[Run]:
-        return await self._team(team).start(launches)
+    async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> list[Run]:
+        return await self._team(team).start(launches, order)
+
+    async def freeze(self, team: str, runs: list[str], *, frozen: bool) -> None:
+        await self._team(team).freeze(runs, frozen=frozen)
+
+    async def limit(self, team: str, limits: dict[str, Limits], team_limits: Limits) -> list[str]:
+        return await self._team(team).limit(limits, team_limits)
+
+    async def usage(self, team: str) -> list[Usage]:
+        return await self._team(team).usage()
 
     async def watch_ready(self, team: str, run: str) -> None:
         self._team(team).watch_ready(run)
 
-    async def stop(self, team: str, runs: list[str], grace: float) -> Ended:
+    async def stop(self, team: str, runs: dict[str, str], grace: float) -> Ended:
         return await self._team(team).stop(runs, grace)
 
     async def take_down(self, team: str, grace: float) -> Ended:
         return await self._team(team).take_down(grace)
 
+    async def bystanders(self, team: str, directories: list[str], asking: int) -> list[Bystander]:
+        return await asyncio.to_thread(self._tools.bystanders, team, directories, asking)
+
     async def census(self, team: str) -> list[Check]:
-        return await asyncio.to_thread(self._tools.containment.census, team)
+        return await self._tools.containment.census(team)
 
     async def send(self, team: str, run: str, text: str, *, enter: bool) -> None:
         await self._team(team).send(run, text, enter=enter)
@@ -130,6 +147,9 @@ class KeeperService:
         self, *, team: str, agent: str, after: int | None, lines: int | None, since: float | None, wait: bool
     ) -> LogPage:
         return await self._team(team).read_log(agent, after=after, lines=lines, since=since, wait=wait)
+
+    async def shelter_daemon(self, pid: int) -> None:
+        await self._tools.containment.shelter_daemon(pid)
 
     async def shut_down(self, *, force: bool) -> bool:
         if self.busy and not force:
@@ -167,8 +187,9 @@ class _Verb:
 
 #: The verbs of the port and no others can be called.
 VERBS = frozenset(
-    """hello inventory repository prepare_workspace inspect_workspaces remove_workspace start watch_ready stop
-    take_down census send forget_agent screen attach_command read_log shut_down""".split()
+    """hello inventory repository prepare_workspace inspect_workspaces remove_workspace start watch_ready freeze
+    limit usage stop take_down bystanders census send forget_agent screen attach_command read_log shelter_daemon
+    shut_down""".split()
 )
 
 

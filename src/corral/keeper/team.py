@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from corral.agents import catalogue
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.limits import Limits
 from corral.domain.messages import neutralised
+from corral.failpoint import point
+from corral.keeper.containing import Containing, Level
 from corral.keeper.readiness import ReadinessWatch
 from corral.keeper.recorder import Recorder
 from corral.keeper.tools import HostTools
@@ -28,8 +32,10 @@ from corral.ports.keeper import (
     RunExited,
     RunReady,
     ServerChanged,
+    TeamOrder,
 )
 from corral.ports.runtime import Session, SessionOrder
+from corral.ports.usage import Usage
 
 #: Lines of the screen that are kept as an agent's last words, and their size.
 _LAST_WORDS_LINES, _LAST_WORDS_CHARACTERS = 20, 2000
@@ -51,6 +57,13 @@ class TeamKeeper:
         self._watches: dict[str, ReadinessWatch] = {}  # by run
         self._background = Background()
         self._runtime = tools.runtime(team, self)
+        self._containing = Containing(
+            tools.containment,
+            team,
+            self._launches,
+            self._runtime,
+            lambda agent, why: self._report(Degraded(team=team, agent=agent, why=why)),
+        )
         #: False once the team's server is known to be gone: nothing of the team needs this keeper.
         self.up = False
 
@@ -60,12 +73,12 @@ class TeamKeeper:
         """Everything of the team that can be seen; starts nothing."""
         view = await self._runtime.view()
         self.up = view.presence != "absent"
-        runs = []
-        for session in view.sessions:
-            if session.run not in self._agents:
-                self._agents[session.run] = session.agent
-                self._recorder(session.agent).taken_over(await self._last_screen(session))
-            runs.append(await self._describe(session))
+        found = [session for session in view.sessions if session.run not in self._agents]
+        for session in found:
+            self._agents[session.run] = session.agent
+            self._recorder(session.agent).taken_over(await self._last_screen(session))
+        await self._containing.go_on_with(found)
+        runs = [await self._describe(session) for session in view.sessions]
         return Inventory(team=self._team, server=view.presence, server_pid=view.server_pid, runs=runs, why=view.why)
 
     async def screen(self, run: str) -> list[str]:
@@ -85,28 +98,44 @@ class TeamKeeper:
 
     # Starting
 
-    async def start(self, launches: Sequence[Launch]) -> list[Run]:
+    async def start(self, launches: Sequence[Launch], order: TeamOrder) -> list[Run]:
         """Start the runs in one go. What cannot be launched at all is an outcome of its own, not an error."""
+        gated = self._containing.gated(order)
         self.up = True
-        runtime_is_ready = asyncio.ensure_future(self._runtime.prepare())
+        runtime_is_ready = asyncio.ensure_future(self._runtime.prepare(left_alone=order.systemd == "off"))
         await asyncio.sleep(0)  # it begins now, and goes on while the launch files are written
         problems: dict[str, str] = {}
         orders = []
         for launch in launches:
             self._agents[launch.run] = launch.agent
             try:
-                orders.append(self._order(launch))
+                orders.append(self._order(launch, order, gated=gated))
             except (OSError, CorralError) as error:
                 problems[launch.run] = error.message if isinstance(error, CorralError) else str(error)
                 continue
             self._recorder(launch.agent).started()
             if launch.watch_ready:
                 self.watch_ready(launch.run)
+        point("keeper.launch_files_written")
         await runtime_is_ready
+        point("keeper.server_started")
+        await self._containing.shelter_server()
+        point("keeper.server_sheltered")
         outcomes = dict(zip((order.run for order in orders), await self._runtime.start(orders), strict=True))
+        sessions = [outcome for outcome in outcomes.values() if isinstance(outcome, Session)]
+        point("keeper.sessions_started")
+        limits = {launch.run: launch.limits for launch in launches}
+        refused = await self._containing.admit(sessions, limits, order)
+        if refused:
+            await self.stop({run: self._agents[run] for run in refused}, 0)
+            problems.update(refused)
+        point("keeper.gates_opened")
+        await self._runtime.find_programs([session for session in sessions if session.run not in refused])
+        self._containing.passed(sessions)
+        point("keeper.programs_found")
         runs = []
         for launch in launches:
-            outcome = outcomes.get(launch.run, problems.get(launch.run, ""))
+            outcome = problems.get(launch.run) or outcomes[launch.run]
             if isinstance(outcome, str):
                 self._cancel_watch(launch.run)
                 runs.append(Run(agent=launch.agent, run=launch.run, alive="absent", problem=outcome))
@@ -126,7 +155,7 @@ class TeamKeeper:
             lambda evidence: self._ready(run, evidence),
         )
 
-    def _order(self, launch: Launch) -> SessionOrder:
+    def _order(self, launch: Launch, order: TeamOrder, *, gated: bool) -> SessionOrder:
         if not os.path.isdir(launch.directory):
             raise CorralError(f"its workspace {launch.directory} is not there")
         path = self._launches.write(
@@ -136,8 +165,25 @@ class TeamKeeper:
             shell=launch.shell,
             working_directory=launch.directory,
             environment=launch.environment,
+            gated=gated,
+            note=self._containing.note(launch, order),
         )
         return SessionOrder(agent=launch.agent, run=launch.run, launch_file=path)
+
+    # Holding
+
+    async def freeze(self, runs: Sequence[str], *, frozen: bool) -> None:
+        """Keep the runs from running with everything they started, or let them run again."""
+        agents = {run: await self._agent_of(run) for run in runs}
+        await self._tools.containment.freeze(self._team, agents, frozen=frozen)
+
+    async def limit(self, limits: dict[str, Limits], team_limits: Limits) -> list[str]:
+        """Change what agents that run, and the team, may use."""
+        return await self._tools.containment.limit(self._team, limits, team_limits)
+
+    async def usage(self) -> list[Usage]:
+        """What the agents use now."""
+        return await self._tools.containment.usage(self._team)
 
     # Words in
 
@@ -149,8 +195,9 @@ class TeamKeeper:
 
     # Ending
 
-    async def stop(self, runs: Sequence[str], grace: float) -> Ended:
-        """End the runs with everything they started, then take their terminals away."""
+    async def stop(self, agents: Mapping[str, str], grace: float) -> Ended:
+        """End the runs (run → agent) with everything they started, then take their terminals away."""
+        runs = list(agents)
         for run in runs:
             self._cancel_watch(run)
         wanted = set(runs)
@@ -158,11 +205,14 @@ class TeamKeeper:
         self._runtime.unwatch(runs)
         roots = [session.terminal_pid for session in view.sessions if session.run in wanted and not session.dead]
         roots += self._runtime.guests(runs)
-        ended = await self._tools.containment.end_runs(self._team, runs, roots, grace)
+        ended = await self._tools.containment.end_runs(self._team, agents, roots, grace)
+        point("keeper.runs_ended")
         exits = await self._runtime.exits(runs)
         await self._runtime.remove(runs)
+        point("keeper.terminals_removed")
         for run in runs:
             agent = self._agents.pop(run, None)
+            self._containing.levels.pop(run, None)
             if agent is not None:
                 self._recorder(agent).ended()
                 self._launches.forget_run(agent, run)
@@ -177,13 +227,18 @@ class TeamKeeper:
         runs = [session.run for session in view.sessions]
         self._runtime.unwatch(runs)
         ended = await self._tools.containment.end_team(self._team, grace)
+        point("keeper.team_ended")
         exits = await self._runtime.exits(runs) if runs else {}
         await self._runtime.end_server(answers=view.presence == "present")
         for recorder in self._recorders.values():
             recorder.close()
         self._recorders.clear()
+        point("keeper.server_ended")
+        await self._tools.containment.forget_team(self._team)
+        point("keeper.team_forgotten")
         self._launches.forget_team()
         self._agents.clear()
+        self._containing.levels.clear()
         return msgspec.structs.replace(ended, gone=list(exits), exits=exits)
 
     def forget_agent(self, agent: str) -> None:
@@ -235,6 +290,8 @@ class TeamKeeper:
         run = await self._describe(session)
         if session.exit == ExitStatus() and (await self._runtime.view()).presence == "absent":
             run = msgspec.structs.replace(run, problem="the team's tmux server is gone")
+        if run.oom_kills and session.exit is not None and session.exit.signal == signal.SIGKILL:
+            run = msgspec.structs.replace(run, problem="out of memory: the kernel killed it")
         self._report(RunExited(team=self._team, run=run))
 
     async def _report_server(self, why: str) -> None:
@@ -283,6 +340,7 @@ class TeamKeeper:
 
     async def _describe(self, session: Session) -> Run:
         recorder = self._recorder(session.agent)
+        level = self._containing.levels.get(session.run, Level(""))
         return Run(
             agent=session.agent,
             run=session.run,
@@ -292,6 +350,9 @@ class TeamKeeper:
             last_output=recorder.last_output,
             activity=recorder.activity,
             last_words=await self._last_words(session) if session.dead else "",
+            oom_kills=self._launches.oom_kills(session.agent, session.run) if session.dead else 0,
+            containment=level.name,
+            containment_why=level.why,
         )
 
     async def _last_screen(self, session: Session) -> list[str]:

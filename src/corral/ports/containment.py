@@ -1,24 +1,73 @@
-"""What holds the processes of a team together: finds them, ends them, and counts what is left."""
+"""What holds the processes of a team together: finds them, limits them, ends them, and counts what is left."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from corral.domain.limits import NO_LIMITS, Limits
 from corral.ports.keeper import Check, Ended
+from corral.ports.usage import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """A run that is to be contained, before it starts anything."""
+
+    agent: str
+    run: str
+    #: Its first process, which waits at its gate.
+    pid: int
+    limits: Limits = NO_LIMITS
+
+
+@dataclass(slots=True, kw_only=True)
+class Admission:
+    """What came of containing some runs."""
+
+    #: The level that each run has now.
+    levels: dict[str, str] = field(default_factory=dict)
+    #: Why a run has no better level than that.
+    problems: dict[str, str] = field(default_factory=dict)
+    #: What a person should know besides: limits that nothing enforces.
+    notes: list[str] = field(default_factory=list)
 
 
 class Containment(Protocol):
-    """Containment at one level for every team of an instance. Ends only what is proved to be the team's."""
+    """Containment for every team of an instance on one host. Ends only what is proved to be the team's."""
 
-    #: The level as `ps` shows it: "systemd", "cgroup" or "process".
+    #: The best level that this host offers: "systemd", "cgroup" or "process".
     level: str
+    #: Why it offers no better one; empty at the best.
+    why: str
 
-    async def end_runs(self, team: str, runs: Sequence[str], roots: Sequence[int], grace: float) -> Ended:
-        """End these runs with everything they started. `roots` are the pids of their first processes."""
+    async def shelter(self, team: str, server_pid: int) -> None:
+        """Give the team's tmux server a place of its own, where neither agents nor the keeper share its fate."""
+
+    async def shelter_daemon(self, pid: int) -> None:
+        """The same for the daemon of this user. Raises if it could not be done."""
+
+    async def admit(self, team: str, placements: Sequence[Placement], team_limits: Limits) -> Admission:
+        """Put first processes where everything that they start stays with them."""
+
+    async def limit(self, team: str, limits: Mapping[str, Limits], team_limits: Limits) -> list[str]:
+        """Change the limits of agents that run, and of their team. Returns what could not be done, in words."""
+
+    async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None:
+        """Keep every process of these runs (run → agent) from running, or let them run again."""
+
+    async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended:
+        """End these runs (run → agent) with everything they started. `roots` are the pids of their first processes."""
 
     async def end_team(self, team: str, grace: float) -> Ended:
         """End every process of the team, except for its tmux server."""
 
-    def census(self, team: str) -> list[Check]:
+    async def forget_team(self, team: str) -> None:
+        """The team is gone, its tmux server too: take away what only held it together."""
+
+    async def usage(self, team: str) -> list[Usage]:
+        """What each agent uses, and the team as a whole."""
+
+    async def census(self, team: str) -> list[Check]:
         """Count what is left of the team, from the system alone and not from memory."""

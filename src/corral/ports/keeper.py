@@ -6,12 +6,17 @@ nothing. It answers with what it saw, and where it could not see, it says `unkno
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
+from corral.domain.limits import NO_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from corral.ports.usage import Usage
+
 #: Raised with every change that an older peer would misread; both sides compare it when they meet.
-PROTOCOL = 1
+PROTOCOL = 2
 
 #: Observation has three values. Nothing is killed, restarted or reported gone on "unknown".
 Presence = Literal["present", "absent", "unknown"]
@@ -31,7 +36,9 @@ class Hello(Record, frozen=True):
     host: str
     boot_id: str
     pid: int
+    #: The best level of containment that the host offers, and why it offers no better one.
     containment: str
+    containment_why: str = ""
 
 
 class Launch(Record, frozen=True):
@@ -48,6 +55,17 @@ class Launch(Record, frozen=True):
     environment: dict[str, str] | None = None
     #: Report when the agent can take a message.
     watch_ready: bool = False
+    #: What it may use of the host.
+    limits: Limits = NO_LIMITS
+
+
+class TeamOrder(Record, frozen=True):
+    """How a team is to be contained."""
+
+    #: "auto": systemd if it can be had, "require": or nothing is started, "off": panes as tmux starts them.
+    systemd: str = "auto"
+    #: What the team as a whole may use.
+    limits: Limits = NO_LIMITS
 
 
 class ExitStatus(Record, frozen=True):
@@ -74,6 +92,12 @@ class Run(Record, frozen=True):
     problem: str = ""
     #: The last lines of its screen once it ended.
     last_words: str = ""
+    #: How often the kernel killed a process of it for want of memory; known once it ended.
+    oom_kills: int = 0
+    #: The level of containment it was started at; empty where this keeper did not start it.
+    containment: str = ""
+    #: Why it has no better one, or which of its limits nothing enforces.
+    containment_why: str = ""
 
 
 class Inventory(Record, frozen=True):
@@ -114,6 +138,15 @@ class Check(Record, frozen=True, omit_defaults=False):
     what: str
     found: int
     residue: list[Residue] = []
+
+
+class Bystander(Record, frozen=True, omit_defaults=False):
+    """A process that is not the team's and lives in one of its workspaces."""
+
+    pid: int
+    command: str
+    #: The workspace.
+    directory: str
 
 
 class Repository(Record, frozen=True):
@@ -238,17 +271,32 @@ class Keeper(Protocol):
     ) -> WorkspaceRemoval:
         """Remove a worktree if no work would be lost by it, or if `discard` says so."""
 
-    async def start(self, team: str, launches: list[Launch]) -> list[Run]:
+    async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> list[Run]:
         """Start the runs, all in one go; each has its own outcome. Idempotent by run."""
+
+    async def freeze(self, team: str, runs: list[str], *, frozen: bool) -> None:
+        """Keep every process of the runs from running, or let them run again."""
+
+    async def limit(self, team: str, limits: dict[str, Limits], team_limits: Limits) -> list[str]:
+        """Change what agents that run, and their team, may use. Returns what nothing enforces, in words."""
+
+    async def usage(self, team: str) -> list[Usage]:
+        """What each agent of the team uses now, and the team as a whole, last."""
 
     async def watch_ready(self, team: str, run: str) -> None:
         """Report `RunReady` for a run that was started earlier."""
 
-    async def stop(self, team: str, runs: list[str], grace: float) -> Ended:
-        """End the runs with everything they started: politely, then after `grace` seconds by force."""
+    async def stop(self, team: str, runs: dict[str, str], grace: float) -> Ended:
+        """End the runs (run → agent) with everything they started: politely, then after `grace` seconds by force."""
 
     async def take_down(self, team: str, grace: float) -> Ended:
         """End everything of the team, its tmux server last, and wait until it is gone."""
+
+    async def bystanders(self, team: str, directories: list[str], asking: int) -> list[Bystander]:
+        """Processes that are not the team's and have one of these directories as their working directory.
+
+        Not the process that asks, nor the shell it was asked from.
+        """
 
     async def census(self, team: str) -> list[Check]:
         """Look for what is left of the team by means that do not rely on what the keeper remembers."""
@@ -269,6 +317,9 @@ class Keeper(Protocol):
         self, *, team: str, agent: str, after: int | None, lines: int | None, since: float | None, wait: bool
     ) -> LogPage:
         """Output after a cursor, or the end of it; with `wait`, not before there is some."""
+
+    async def shelter_daemon(self, pid: int) -> None:
+        """Give the daemon a place of its own, where it shares nobody's fate."""
 
     async def shut_down(self, *, force: bool) -> bool:
         """Ask the keeper to end. It refuses (False) while a tmux server of its is up, unless `force`."""

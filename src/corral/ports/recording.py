@@ -40,14 +40,35 @@ class Launches(Protocol):
         shell: bool,
         working_directory: str,
         environment: Mapping[str, str] | None,
+        gated: bool,
+        note: str,
     ) -> str:
-        """Prepare a run and return the file to start. None as environment: the one of the agent's last run."""
+        """Prepare a run and return the file to start. None as environment: the one of the agent's last run.
+
+        With `gated` the run waits before it starts anything, until `open_gate`. `note` is one line for whoever has to
+        open the gate if this process cannot any more.
+        """
+
+    def note_of(self, agent: str, run: str) -> str:
+        """The note that a run was prepared with; empty if it is gone."""
+
+    def is_gated(self, agent: str, run: str) -> bool:
+        """True if the run may still wait at its gate."""
+
+    def open_gate(self, agent: str, run: str) -> None:
+        """Let the run go on, now or when it gets to its gate. Nothing happens to a run without one."""
+
+    def gate_passed(self, agent: str, run: str) -> None:
+        """The run has started its program: its gate is taken away."""
 
     def command_of(self, agent: str, run: str) -> tuple[tuple[str, ...], bool] | None:
         """The command of a run that was prepared earlier, and whether it is for a shell; None if it is gone."""
 
     def exit_code(self, agent: str, run: str) -> int | None:
         """How a run ended, as a shell tells it; None while it has not, or was killed with its shell."""
+
+    def oom_kills(self, agent: str, run: str) -> int:
+        """How often the kernel killed a process of a run that ended for want of memory, as far as that is known."""
 
     def forget_run(self, agent: str, run: str) -> None:
         """Drop what was prepared for a run that ended."""

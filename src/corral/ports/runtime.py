@@ -70,11 +70,22 @@ class Runtime(Protocol):
     async def view(self) -> View:
         """Look, and connect to a server that is there. Starts nothing."""
 
-    async def prepare(self) -> None:
-        """Have what `start` needs. It may be called ahead, so that a server starts while orders are being written."""
+    async def prepare(self, *, left_alone: bool) -> None:
+        """Have what `start` needs. It may be called ahead, so that a server starts while orders are being written.
+
+        With `left_alone` a new server may put its panes wherever it does by itself; else it is kept from it, because
+        somebody else gives them their places.
+        """
+
+    @property
+    def server_pid(self) -> int | None:
+        """The server that this runtime is connected to; None while it is to none."""
 
     async def start(self, orders: Sequence[SessionOrder]) -> list[Session | str]:
         """Start the sessions in one go, the server first if need be. A string is why one was refused."""
+
+    async def find_programs(self, sessions: Sequence[Session]) -> None:
+        """Set the `pid` of sessions whose program is not known yet; waits a moment for it to start."""
 
     async def send(self, run: str, text: str, *, enter: bool, pause: float) -> None:
         """Paste text into a session; with `enter`, submit it after a pause."""

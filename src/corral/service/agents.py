@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from corral.domain import messages, states
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.records import Agent, NewEvent, Who
-from corral.ports.keeper import Keeper, LogEntry
+from corral.ports.keeper import LogEntry
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
+from corral.service.reaching import keeper_soon
 from corral.supervise.supervisor import DEFAULT_GRACE
-
-#: How long a request that is answered in one piece may take to reach a keeper; see `adapters.unix_keeper.client`.
-OPEN_SECONDS = 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +120,7 @@ class Agents:
         """Paste a message into an agent's terminal and submit it."""
         text = messages.checked(raw)
         self._must_run(agent)
-        keeper = await self._keeper()
+        keeper = await keeper_soon(self._supervisor)
         message = secrets.token_hex(8)
         data = {"message": message, "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
         await self._journal(who, agent, "message.sending", "ok", data)
@@ -141,14 +139,14 @@ class Agents:
 
     async def attach(self, who: Who, agent: Agent, *, read_only: bool) -> list[str]:
         """The argv that joins an agent's terminal; who joined is journalled."""
-        keeper = await self._keeper()
+        keeper = await keeper_soon(self._supervisor)
         argv = await keeper.attach_command(agent.team, agent.run, read_only=read_only)
         await self._journal(who, agent, "agent.attached", "ok", {"read_only": read_only})
         return argv
 
     async def screen(self, agent: Agent) -> list[str]:
         """The lines of an agent's terminal now."""
-        keeper = await self._keeper()
+        keeper = await keeper_soon(self._supervisor)
         return await keeper.screen(agent.team, agent.run)
 
     async def logs(
@@ -202,19 +200,6 @@ class Agents:
             for task in pumps:
                 task.cancel()
 
-    async def _keeper(self) -> Keeper:
-        """The keeper, for a request whose caller waits for one answer and not for long."""
-        opening = asyncio.ensure_future(self._supervisor.link.open())
-        # Not cancelled when it takes too long: others wait for the same connection.
-        await asyncio.wait({opening}, timeout=OPEN_SECONDS)
-        if opening.done():
-            return opening.result()
-        opening.add_done_callback(lambda opened: opened.cancelled() or opened.exception())
-        raise UnavailableError(
-            f"no keeper could be reached or started within {OPEN_SECONDS:.0f} s",
-            "try again; keeper.log in CORRAL_HOME may tell why",
-        )
-
     def _must_run(self, agent: Agent) -> None:
         if agent.state == states.UNKNOWN:
             raise UnavailableError(
@@ -225,11 +210,16 @@ class Agents:
             raise CorralError(
                 f"{agent.name} is {agent.state}; nobody would read it", f"corral restart {agent.name} starts it again"
             )
+        if agent.paused:
+            raise RefusedError(
+                f"{agent.name} is paused; it reads nothing until it goes on",
+                f"corral resume {agent.name}, then send it",
+            )
 
     async def _remove_one(self, who: Who, agent: Agent, *, discard: bool) -> AgentRemoved:
         keeper = await self._supervisor.link.open()
         if agent.run:
-            await keeper.stop(agent.team, [agent.run], DEFAULT_GRACE)
+            await keeper.stop(agent.team, {agent.run: agent.name}, DEFAULT_GRACE)
         kept, detail = None, ""
         if agent.workspace_kind == "worktree":
             repo = self._registry.teams[agent.team].repo

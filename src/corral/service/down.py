@@ -8,10 +8,13 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from corral.domain import lifecycle, names, states
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.records import Agent, NewEvent, Who
-from corral.ports.keeper import Check, Ended, Keeper, Residue, WorkspaceRemoval
+from corral.failpoint import point
+from corral.ports.keeper import Bystander, Check, Ended, Keeper, Residue, WorkspaceRemoval
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
 from corral.service.resolve import find_team
@@ -43,6 +46,8 @@ class Receipt:
     stopped: Sequence[str]
     #: Processes that had to be killed after the grace period.
     killed: int = 0
+    #: Processes that are not the team's and live in its workspaces. They are named and left alone.
+    bystanders: Sequence[Bystander] = ()
     kept: Sequence[Kept] = ()
     discarded: Sequence[Kept] = ()
 
@@ -69,17 +74,20 @@ class Down:
                 return name
             raise
 
-    async def __call__(self, who: Who, team: str, *, grace: float | None, discard: bool, tell: Tell) -> Receipt:
+    async def __call__(
+        self, who: Who, team: str, *, caller: int, grace: float | None, discard: bool, tell: Tell
+    ) -> Receipt:
         """Take the team down. The receipt says what is left; nothing that holds work is removed without `discard`."""
         key = (team, discard)
         task = self._under_way.get(key)
         if task is None:
-            work = self._do(who, team, DEFAULT_GRACE if grace is None else grace, discard=discard, tell=tell)
+            patience = DEFAULT_GRACE if grace is None else grace
+            work = self._do(who, team, patience, caller=caller, discard=discard, tell=tell)
             task = self._under_way[key] = asyncio.get_running_loop().create_task(work)
             task.add_done_callback(lambda _: self._under_way.pop(key, None))
         return await asyncio.shield(task)
 
-    async def _do(self, who: Who, name: str, grace: float, *, discard: bool, tell: Tell) -> Receipt:
+    async def _do(self, who: Who, name: str, grace: float, *, caller: int, discard: bool, tell: Tell) -> Receipt:
         loop = asyncio.get_running_loop()
         began = loop.time()
         async with self._supervisor.lock(name):
@@ -90,14 +98,20 @@ class Down:
             stopping = [agent for agent in agents.values() if agent.state in _TO_BE_STOPPED]
             keeper = await self._supervisor.link.open()
             await self._announce(who, stopping)
+            point("daemon.down_announced")
             for agent in stopping:
                 tell(Progress(agent=agent.name, step="stopping", of=len(stopping)))
             ended = await self._supervisor.insist(lambda keeper: keeper.take_down(name, grace)) if team else Ended()
             for done, agent in enumerate(stopping, 1):
                 tell(Progress(agent=agent.name, step="stopped", done=done, of=len(stopping)))
             keeper = await self._supervisor.link.open()
+            point("daemon.taken_down")
             repo = team.repo if team else None
-            removals = await self._remove_workspaces(keeper, name, repo, agents.values(), discard=discard)
+            bystanders = await keeper.bystanders(name, sorted({agent.workspace for agent in agents.values()}), caller)
+            removals = await self._remove_workspaces(
+                keeper, name, repo, agents.values(), bystanders=bystanders, discard=discard
+            )
+            point("daemon.workspaces_removed")
             checks = [*await keeper.census(name), _worktree_check(removals)]
             receipt = Receipt(
                 team=name,
@@ -108,7 +122,9 @@ class Down:
                 killed=ended.killed,
                 kept=[Kept(path=r.path, why=r.why) for r in removals if not r.removed and r.why],
                 discarded=[Kept(path=r.path, why=r.why) for r in removals if r.removed and r.why],
+                bystanders=bystanders,
             )
+            point("daemon.census_taken")
             stopped = [_stopped(agent, ended) for agent in stopping]
             await self._record(who, name, agents.values(), [*stopped, _event(receipt)], clean=receipt.clean)
         return receipt
@@ -124,19 +140,32 @@ class Down:
         await self._registry.observe(records, events, who)
 
     async def _remove_workspaces(
-        self, keeper: Keeper, team: str, repo: str | None, agents: Iterable[Agent], *, discard: bool
+        self,
+        keeper: Keeper,
+        team: str,
+        repo: str | None,
+        agents: Iterable[Agent],
+        *,
+        bystanders: Sequence[Bystander],
+        discard: bool,
     ) -> list[WorkspaceRemoval]:
         # All that there are: also those of agents that left the file, or were removed, and whose work is done.
         worktrees = {removal.path for removal in await keeper.inspect_workspaces(team)}
         worktrees |= {agent.workspace for agent in agents if agent.workspace_kind == "worktree"}
+        # Nobody's floor is taken away without being told to.
+        occupied = {} if discard else {one.directory: f"{one.command} (pid {one.pid}) is in it" for one in bystanders}
         removed = [
             await keeper.remove_workspace(
                 team=team, agent=os.path.basename(path), path=path, repo=repo, discard=discard
             )
             for path in sorted(worktrees)
+            if os.path.realpath(path) not in occupied
         ]
         # The disk has the last word, not the answers above.
-        left = await keeper.inspect_workspaces(team)
+        left = [
+            msgspec.structs.replace(left, why=left.why or occupied.get(os.path.realpath(left.path), ""))
+            for left in await keeper.inspect_workspaces(team)
+        ]
         return [removal for removal in removed if removal.removed] + left
 
     async def _record(
@@ -178,6 +207,7 @@ def _event(receipt: Receipt) -> NewEvent:
             "killed": receipt.killed,
             "kept": [kept.path for kept in receipt.kept],
             "discarded": [f"{kept.path}: {kept.why}" for kept in receipt.discarded],
+            "bystanders": [f"{one.pid} {one.command}" for one in receipt.bystanders],
         },
     )
 

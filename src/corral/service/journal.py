@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from corral.domain.errors import NotFoundError
-from corral.domain.records import Event
+from corral.domain.records import Event, NewEvent, Who
 from corral.service.context import Context
 
 _PAGE = 500
@@ -26,6 +26,10 @@ class Journal:
     def __init__(self, context: Context) -> None:
         self._registry = context.registry
         self._store = context.store
+
+    async def note(self, who: Who, events: Sequence[NewEvent]) -> None:
+        """Take down what somebody did without the daemon's help. It was done, so it waits if it cannot be written."""
+        await self._registry.observe((), events, who)
 
     async def must_know(self, *, team: str, agent: str) -> None:
         """Raise NotFoundError for a team or an agent that nothing ever happened to."""

@@ -16,6 +16,7 @@ from corral.domain.repository import check as check_repository
 from corral.domain.spec import TeamSpec, fingerprint
 from corral.service.context import Context
 from corral.service.progress import Tell
+from corral.service.up_limits import adjust
 from corral.service.up_work import UpWork
 
 
@@ -78,12 +79,14 @@ class Up:
             start = [step.agent for step in steps if step.action in (plan.START, plan.RESTART)]
             if start and dry_run:
                 return self._result(team.name, steps, dry_run=True, notes=await self._look_first(team, start))
+            notes: list[str] = []
             if not dry_run:
                 await self._put_in_order(team)
+                notes = await adjust(self._context, who, team, prints, steps)
             work = UpWork(self._context, who, team, prints, environment, tell, len(start))
             if start:
                 await work.do(steps)
-            return self._result(team.name, steps, dry_run=dry_run, notes=work.notes, remedies=work.remedies)
+            return self._result(team.name, steps, dry_run=dry_run, notes=[*notes, *work.notes], remedies=work.remedies)
 
     async def _put_in_order(self, team: TeamSpec) -> None:
         """Have the agents that are there stand where the file has them now; those that left it come last."""
@@ -137,7 +140,7 @@ class Up:
                     remedy=remedies.get(step.agent, ""),
                 )
             )
-        changed = any(step.action in (plan.START, plan.RESTART) for step in steps)
+        changed = any(step.action in (plan.START, plan.RESTART) or step.adjusts for step in steps)
         return UpResult(team=team, dry_run=dry_run, changed=changed, agents=outcomes, notes=notes)
 
 

@@ -13,6 +13,7 @@ from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.plan import Step
 from corral.domain.records import Agent, NewEvent, Team, Who
 from corral.domain.spec import SHARED, WORKTREE, AgentSpec, TeamSpec
+from corral.failpoint import point
 from corral.ports.keeper import Keeper, Workspace
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
@@ -68,7 +69,9 @@ class UpWork:
                 self._step(name, "stopping")
             await self._supervisor.stop(self._team.name, self._restarting, DEFAULT_GRACE, self._who)
         await self._declare([declared[agent.name] for agent in chosen])
+        point("daemon.declared")
         ready = await self._workspaces(keeper, chosen)
+        point("daemon.workspaces_ready")
         if ready:
             await self._start(ready)
 
@@ -107,6 +110,7 @@ class UpWork:
                 restart=agent.restart,
                 prompt=agent.prompt,
                 fingerprint=dict(self._prints[agent.name]),
+                limits=agent.limits,
                 state=states.PENDING,
                 since=self._now(),
             )
@@ -114,7 +118,7 @@ class UpWork:
             records.append(replace(record, run=base.run) if base else record)
         await self._registry.commit(
             self._who,
-            teams=[replace(team, repo=self._team.repo)],
+            teams=[replace(team, repo=self._team.repo, systemd=self._team.systemd, limits=self._team.limits)],
             agents=records,
             events=[
                 NewEvent(

@@ -88,6 +88,7 @@ def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
         signal=name or None,
         reason=how,
         last_words=run.last_words,
+        oom_kills=run.oom_kills or None,
         next=ended.state,
     )
     if ended.state == states.BACKOFF:

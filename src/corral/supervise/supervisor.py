@@ -18,6 +18,7 @@ from corral.background import Background
 from corral.domain import lifecycle, states
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import PROMPT_WAITING, SUPERVISOR, Agent, NewEvent, Who
+from corral.failpoint import point
 from corral.ports.keeper import (
     ActivityChanged,
     Degraded,
@@ -29,6 +30,7 @@ from corral.ports.keeper import (
     RunExited,
     RunReady,
     ServerChanged,
+    TeamOrder,
 )
 from corral.supervise import observe
 from corral.supervise.link import Connect, KeeperLink
@@ -103,7 +105,7 @@ class Supervisor:
         keeper = await self.link.open()
         hello = self.link.hello
         agents = [self._registry.agent(team, name) for name in names]
-        old_runs = [agent.run for agent in agents if agent.run]
+        old_runs = {agent.run: agent.name for agent in agents if agent.run}
         if old_runs:
             await keeper.stop(team, old_runs, _LEFTOVER_GRACE)
         now = self._now()
@@ -119,6 +121,7 @@ class Supervisor:
         await self._registry.commit(
             who, agents=begun, events=[_event("agent.starting", agent, run=agent.run) for agent in begun]
         )
+        point("daemon.starting_written")
         launches = [
             Launch(
                 agent=agent.name,
@@ -128,6 +131,7 @@ class Supervisor:
                 directory=agent.workspace,
                 environment=None if environments is None else environments[agent.name],
                 watch_ready=agent.prompt_state == PROMPT_WAITING,
+                limits=agent.limits,
             )
             for agent in begun
         ]
@@ -136,7 +140,9 @@ class Supervisor:
         except CorralError as error:
             await self._start_failed(begun, error)
             raise
+        point("daemon.launched")
         await self._note_started(team, runs)
+        point("daemon.started_written")
         return [run.agent for run in runs if run.over]
 
     async def stop(self, team: str, names: Sequence[str], grace: float, who: Who) -> Ended:
@@ -160,10 +166,14 @@ class Supervisor:
             ],
             who,
         )
+        point("daemon.stopping_written")
         runs = {agent.run: agent for agent in live if agent.run}
         if not runs:
             return Ended()
-        ended = await self.insist(lambda keeper: keeper.stop(team, list(runs), grace))
+        ended = await self.insist(
+            lambda keeper: keeper.stop(team, {run: agent.name for run, agent in runs.items()}, grace)
+        )
+        point("daemon.stopped")
         await self._note_stopped(team, runs, ended, who)
         return ended
 
@@ -191,7 +201,9 @@ class Supervisor:
 
     async def _launch(self, team: str, launches: list[Launch]) -> list[Run]:
         """Start the runs, also over a keeper that dies on the way: a run that is there is never started again."""
-        return await self.insist(lambda keeper: keeper.start(team, launches))
+        declared = self._registry.teams[team]
+        order = TeamOrder(systemd=declared.systemd, limits=declared.limits)
+        return await self.insist(lambda keeper: keeper.start(team, launches, order))
 
     async def insist(self, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
         """Do something idempotent through a keeper, once more with the next keeper if the first one dies."""
@@ -216,7 +228,11 @@ class Supervisor:
                 failed = lifecycle.not_started(agent, run.problem, now)
                 findings.note(failed, "agent.failed", "failed", reason=run.problem, run=run.run)
             else:
-                alive = lifecycle.running(agent, run.pid, now)
+                alive = replace(
+                    lifecycle.running(agent, run.pid, now),
+                    containment=run.containment,
+                    containment_why=run.containment_why,
+                )
                 findings.note(alive, "agent.started", run=run.run, pid=run.pid, workspace=agent.workspace)
         await self._registry.observe(findings.agents.values(), findings.events)
 

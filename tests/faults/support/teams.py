@@ -96,12 +96,9 @@ def down(instance: Instance, *arguments: str, team: str = "shop") -> dict[str, A
     """`corral down`, which must be clean; the receipt."""
     receipt: dict[str, Any] = instance.json("down", "--team", team, *arguments)
     assert receipt["clean"], receipt
-    assert {check["what"]: check["found"] for check in receipt["checks"]} == {
-        "processes": 0,
-        "tmux_servers": 0,
-        "sockets": 0,
-        "worktrees": 0,
-    }
+    found = {check["what"]: check["found"] for check in receipt["checks"]}
+    assert found.keys() >= {"processes", "tmux_servers", "sockets", "worktrees"}
+    assert set(found.values()) == {0}, found
     return receipt
 
 

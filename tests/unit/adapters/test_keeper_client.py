@@ -13,7 +13,7 @@ from corral.client import wire as command_line
 from corral.domain.errors import UnavailableError
 from corral.ports import wire
 from corral.ports.keeper import Ended
-from corral.service import agents
+from corral.service import reaching
 
 Reply = Callable[[wire.Call, asyncio.StreamWriter], None]
 
@@ -68,7 +68,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_answered_in_one_piece_fails_while_the_command_still_waits() -> None:
     for call in (client.SEND_SECONDS, client.QUICK_SECONDS):
-        assert agents.OPEN_SECONDS + call < command_line.ANSWER_SECONDS
+        assert reaching.OPEN_SECONDS + call < command_line.ANSWER_SECONDS
 
 
 def test_a_keeper_without_a_sign_of_life_is_named_and_not_waited_for_however_long_the_work_may_take(
@@ -76,7 +76,7 @@ def test_a_keeper_without_a_sign_of_life_is_named_and_not_waited_for_however_lon
 ) -> None:
     async def act(keeper: KeeperClient) -> None:
         for call in (
-            keeper.stop("shop", ["r"], 600.0),
+            keeper.stop("shop", {"r": "a"}, 600.0),
             keeper.send("shop", "r", "hello", enter=True),
             keeper.inventory("shop"),
             keeper.take_down("shop", 600.0),
@@ -104,7 +104,7 @@ def test_a_keeper_that_gives_signs_of_life_is_waited_for(own_directory: Path) ->
                 _answer(waiting[0], writer, Ended(killed=7))
 
     async def act(keeper: KeeperClient) -> None:
-        ended = await asyncio.wait_for(keeper.stop("shop", ["r"], 5.0), 5)
+        ended = await asyncio.wait_for(keeper.stop("shop", {"r": "a"}, 5.0), 5)
         assert ended.killed == 7
 
     scene = Scene(own_directory, reply)

@@ -21,7 +21,7 @@ from tests.unit.client.fake_daemon import FakeDaemon, table
 #: What is typed, and what must be among the offers, as any shell gives them.
 OFFERS = [
     ("corral da", {"daemon"}),
-    ("corral re", {"restart"}),
+    ("corral re", {"restart", "resume"}),
     ("corral daemon sta", {"start", "status"}),
     ("corral daemon --json sto", {"stop"}),
     ("corral --json daem", {"daemon"}),
@@ -31,6 +31,9 @@ OFFERS = [
     ("corral attach buil", {"builder-1"}),
     ("corral send -t shop le", {"lead"}),
     ("corral stop lead buil", {"builder-1"}),
+    ("corral pause toys/", {"toys/lead"}),
+    ("corral stats --fol", {"--follow"}),
+    ("corral stats -f buil", {"builder-1"}),
     ("corral events --agent buil", {"builder-1"}),
     ("corral attach sho", {"shop/builder-1"}),
     ("corral attach toys/", {"toys/lead"}),
@@ -72,7 +75,7 @@ name = "pictures"
 command = ["cat"]
 """
 
-AGENTS = ("shop builder-1 running ~ 1 ~ 0 c /w ~", "toys lead running ~ 2 ~ 0 c /w ~")
+AGENTS = ("shop builder-1 running ~ 1 ~ 0 c /w ~ ~", "toys lead running ~ 2 ~ 0 c /w ~ ~")
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ from tests.unit.client.fake_daemon import FakeDaemon, refusal, table, whole
 
 #: Days ago, so that it does not matter how long the tests before these took.
 NOW = time.time()
-RUNNING = f"shop builder-1 running working 4711 {NOW - 2.5 * 86400} 2 cgroup /srv/shop ~"
-FAILED = f"shop builder-2 failed unknown ~ {NOW - 5.5 * 86400} 0 process-group /srv/shop no_such_command:_claude"
+RUNNING = f"shop builder-1 running working 4711 {NOW - 2.5 * 86400} 2 systemd /srv/shop ~ ~"
+FAILED = f"shop builder-2 failed unknown ~ {NOW - 5.5 * 86400} 0 cgroup /srv/shop no_such_command:_claude no_user_bus"
 
 
 @pytest.fixture
@@ -32,9 +32,9 @@ class TestTable:
         outcome = corral("ps")
         assert outcome.code == 0
         assert outcome.out.splitlines() == [
-            "TEAM  AGENT      STATE    ACTIVITY  PID   UP  RESTARTS  CONTAINMENT    WORKSPACE",
-            "shop  builder-1  running  working   4711  2d  2         cgroup         /srv/shop",
-            "shop  builder-2  failed   -         -     5d  0         process-group  /srv/shop",
+            "TEAM  AGENT      STATE    ACTIVITY  PID   UP  RESTARTS  CONTAINMENT  WORKSPACE",
+            "shop  builder-1  running  working   4711  2d  2         systemd      /srv/shop",
+            "shop  builder-2  failed   -         -     5d  0         cgroup       /srv/shop",
             "shop/builder-2 failed: no_such_command:_claude",
         ]
         assert team.last.headers["accept"] == "text/tab-separated-values"
@@ -107,6 +107,10 @@ class TestTerminal:
         text = run_on_terminal(real.argv("ps"), columns=120)[1]
         assert "\x1b[32mrunning\x1b[0m" in text
         assert "\x1b[31mfailed\x1b[0m " in text
+
+    def test_a_person_is_told_why_agents_are_not_contained_better(self, real: Instance, team: FakeDaemon) -> None:
+        text = run_on_terminal(real.argv("ps"), columns=120, env={"NO_COLOR": "1"})[1]
+        assert text.replace("\r", "").splitlines()[-1] == "containment is cgroup, not better: no_user_bus"
 
     @pytest.mark.parametrize("columns", [40, 60, 80, 90, 100, 200])
     def test_no_line_is_wider_than_it(self, real: Instance, daemon: FakeDaemon, columns: int) -> None:

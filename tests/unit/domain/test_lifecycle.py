@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from corral.domain import lifecycle, states
-from corral.domain.records import PROMPT_NONE, PROMPT_WAITING, Agent
+from corral.domain.records import PROMPT_HELD, PROMPT_NONE, PROMPT_WAITING, Agent
 
 AGENT = Agent(
     team="shop",
@@ -84,3 +84,18 @@ def test_seen_again_it_runs() -> None:
     lost = replace(AGENT, state=states.UNKNOWN, reason="tmux does not answer")
     found = lifecycle.running(lost, 7, 5.0)
     assert (found.state, found.pid, found.reason) == (states.RUNNING, 7, "")
+
+
+@pytest.mark.parametrize(("prompt", "held"), [(PROMPT_NONE, PROMPT_NONE), (PROMPT_WAITING, PROMPT_HELD)])
+def test_a_paused_agent_runs_and_its_prompt_is_held_back(prompt: str, held: str) -> None:
+    running = replace(AGENT, state=states.RUNNING, prompt_state=prompt)
+    paused = lifecycle.paused(running)
+    assert (paused.state, paused.paused, paused.prompt_state) == (states.RUNNING, True, held)
+    assert lifecycle.resumed(paused) == running
+
+
+def test_an_agent_that_ended_is_not_paused_any_more() -> None:
+    paused = lifecycle.paused(replace(AGENT, state=states.RUNNING))
+    assert not lifecycle.exited(paused, 0, None, "exit 0", 1.0).paused
+    assert not lifecycle.stopped(paused, 0, None, 1.0).paused
+    assert not lifecycle.begin(replace(paused, state=states.FAILED), "r2", 1.0, by_person=True).paused

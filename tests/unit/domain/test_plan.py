@@ -4,8 +4,9 @@ import pytest
 
 from corral.domain import states
 from corral.domain.errors import NotFoundError
-from corral.domain.plan import make_plan
+from corral.domain.plan import Step, make_plan
 from corral.domain.records import Agent
+from corral.domain.spec import adjusted
 
 PRINT = {"command": "aaaa", "env.KEY": "bbbb"}
 OTHER = {"command": "aaaa", "env.KEY": "cccc"}
@@ -69,3 +70,61 @@ def test_a_name_that_is_not_declared_is_an_error_that_says_which_are() -> None:
     with pytest.raises(NotFoundError, match="c: not declared") as caught:
         make_plan([("a", PRINT), ("b", PRINT)], {}, only=["c"])
     assert "a, b" in caught.value.remedy
+
+
+LIMITED = {**PRINT, "memory_max": "dddd", "tasks_max": "eeee"}
+
+
+def step_for(declared: dict[str, str], running: dict[str, str], *, restart_changed: bool = False) -> Step:
+    known = {"a": agent("a", states.RUNNING, running)}
+    (step,) = make_plan([("a", declared)], known, restart_changed=restart_changed)
+    return step
+
+
+@pytest.mark.parametrize("restart_changed", [False, True])
+@pytest.mark.parametrize(
+    ("declared", "running", "differs"),
+    [
+        (LIMITED, PRINT, ("memory_max", "tasks_max")),
+        (PRINT, LIMITED, ("memory_max", "tasks_max")),
+        ({**LIMITED, "tasks_max": "ffff"}, LIMITED, ("tasks_max",)),
+    ],
+    ids=["set", "lifted", "another value"],
+)
+def test_limits_alone_never_restart_an_agent(
+    declared: dict[str, str], running: dict[str, str], differs: tuple[str, ...], restart_changed: bool
+) -> None:
+    step = step_for(declared, running, restart_changed=restart_changed)
+    assert (step.action, step.differs) == ("adjust", differs)
+    assert (step.adjusts, step.waits) == (differs, ())
+
+
+@pytest.mark.parametrize("state", [states.RUNNING, states.STARTING, states.BACKOFF])
+def test_an_agent_that_runs_or_will_again_is_adjusted(state: str) -> None:
+    (step,) = make_plan([("a", LIMITED)], {"a": agent("a", state)})
+    assert step.action == "adjust"
+
+
+def test_limits_hold_at_once_where_the_rest_waits_for_a_restart() -> None:
+    step = step_for({**LIMITED, "command": "ffff"}, PRINT)
+    assert (step.action, step.differs) == ("changed", ("command", "memory_max", "tasks_max"))
+    assert (step.adjusts, step.waits) == (("memory_max", "tasks_max"), ("command",))
+
+
+def test_an_agent_that_is_restarted_is_started_with_its_limits() -> None:
+    step = step_for({**LIMITED, "command": "ffff"}, PRINT, restart_changed=True)
+    assert (step.action, step.differs) == ("restart", ("command", "memory_max", "tasks_max"))
+    assert (step.adjusts, step.waits) == ((), ())
+
+
+@pytest.mark.parametrize("state", [states.STOPPED, states.FAILED, states.PENDING])
+def test_an_agent_at_rest_is_started_with_its_limits(state: str) -> None:
+    (step,) = make_plan([("a", LIMITED)], {"a": agent("a", state)})
+    assert (step.action, step.adjusts) == ("start", ())
+
+
+def test_after_an_adjustment_only_the_rest_differs() -> None:
+    declared = {**LIMITED, "command": "ffff"}
+    step = step_for(declared, adjusted(PRINT, declared))
+    assert (step.action, step.differs) == ("changed", ("command",))
+    assert step_for(LIMITED, adjusted(PRINT, LIMITED)).action == "keep"

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corral.domain.spec import AgentSpec, differences, fingerprint
+from corral.domain.limits import LIMIT_NAMES, Limits
+from corral.domain.spec import AgentSpec, adjusted, differences, fingerprint, split_differences
 
 SALT = b"a secret of this instance"
 AGENT = AgentSpec(
@@ -19,6 +20,8 @@ AGENT = AgentSpec(
     restart="never",
     prompt="",
 )
+
+ENV = ["env.NODE_ENV", "env.TOKEN"]
 
 
 def differing(new: AgentSpec, old: AgentSpec = AGENT) -> list[str]:
@@ -40,9 +43,11 @@ def test_the_same_declaration_does_not_differ() -> None:
         (replace(AGENT, env=(("NODE_ENV", "live"), ("TOKEN", "hunter2"))), ["env.NODE_ENV"]),
         (replace(AGENT, env=(("TOKEN", "hunter2"),)), ["env.NODE_ENV"]),
         (replace(AGENT, env=(*AGENT.env, ("A", ""))), ["env.A"]),
+        (replace(AGENT, limits=Limits(memory_max=5, cpu_weight=5)), ["cpu_weight", "memory_max"]),
+        (replace(AGENT, limits=Limits(tasks_max=5), env=(), prompt="Go."), ["prompt", "tasks_max", *ENV]),
         (
             replace(AGENT, prompt="Go.", command=("x",), env=(), restart="always", workspace="/srv"),
-            ["command", "workspace", "restart", "prompt", "env.NODE_ENV", "env.TOKEN"],
+            ["command", "workspace", "restart", "prompt", *ENV],
         ),
     ],
 )
@@ -68,6 +73,30 @@ def test_a_team_that_moved_moves_the_workspaces_that_depend_on_it(workspace: str
 def test_a_key_of_a_later_version_is_named_as_well() -> None:
     later = fingerprint(AGENT, SALT) | {"ports": "1234"}
     assert differences(later, fingerprint(AGENT, SALT)) == ["ports"]
+
+
+def test_a_limit_that_is_not_set_is_left_out_so_that_an_upgrade_changes_no_agent() -> None:
+    assert not set(fingerprint(AGENT, SALT)) & set(LIMIT_NAMES)
+    assert set(fingerprint(replace(AGENT, limits=Limits(io_weight=5)), SALT)) & set(LIMIT_NAMES) == {"io_weight"}
+
+
+def test_differences_are_split_into_what_can_be_adjusted_and_what_needs_a_restart() -> None:
+    assert split_differences(["command", "memory_max", "tasks_max", "env.memory_max"]) == (
+        ("memory_max", "tasks_max"),
+        ("command", "env.memory_max"),
+    )
+    assert split_differences([]) == ((), ())
+
+
+def test_a_key_of_a_later_version_needs_a_restart() -> None:
+    assert split_differences(["ports"]) == ((), ("ports",))
+
+
+def test_what_was_adjusted_does_not_differ_any_more() -> None:
+    old = fingerprint(replace(AGENT, limits=Limits(memory_max=5, tasks_max=5)), SALT)
+    new = fingerprint(replace(AGENT, limits=Limits(memory_max=6, cpu_quota=50), command=("x",), env=()), SALT)
+    assert differences(adjusted(old, new), new) == ["command", *ENV]
+    assert adjusted(old, old) == old
 
 
 def test_no_value_can_be_read_or_recognised() -> None:

@@ -10,6 +10,7 @@ tmux drops whatever it has not read of the terminal by then. See docs/adr/0005-l
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -21,6 +22,8 @@ from corral.domain.last_question import ANSWER, QUESTION
 
 #: Beside the launch file: the exit code, written before tmux can know it and there even if tmux is not.
 _EXIT = ".exit"
+#: Beside it: the pipe from which the shell reads a line before it starts anything.
+_GATE = ".gate"
 
 
 def _octal(text: bytes) -> str:
@@ -46,12 +49,29 @@ fi
 [ "$answered" ] || command -p sleep 0.1
 """
 
+#: How often the kernel killed in the cgroup of this shell, for want of memory: only from inside can it be read in time,
+#: because the cgroup goes with its last process. No command but builtins, so it costs nothing.
+_COUNT_OOM = r"""
+killed=0
+while read -r line; do
+  case $line in 0::*)
+    for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+      if [ -r "$top${line#0::}/memory.events" ]; then
+        while read -r name count; do [ "$name" = oom_kill ] && killed=$count; done <"$top${line#0::}/memory.events"
+        break
+      fi
+    done ;;
+  esac
+done </proc/self/cgroup
+"""
+
 
 class LaunchFiles:
     """The launch files of one team, below `directory`."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
+        self._gates: dict[str, int] = {}  # run -> the open pipe, which keeps what was written until it is read
 
     def write(
         self,
@@ -62,8 +82,10 @@ class LaunchFiles:
         shell: bool,
         working_directory: str,
         environment: Mapping[str, str] | None,
+        gated: bool,
+        note: str,
     ) -> str:
-        """Write the files of a run and return the path to start. None as environment: the agent's last one."""
+        """See `Launches.write`."""
         if not os.path.isdir(self._directory):
             os.makedirs(self._directory, mode=0o700, exist_ok=True)
         environment_file = os.path.join(self._directory, f"{agent}.env")
@@ -75,10 +97,13 @@ class LaunchFiles:
                 f"the environment that {agent} was started with is gone", "corral up starts it with the present one"
             )
         program = ['"${SHELL:-/bin/sh}"', "-c", _quoted(command[0])] if shell else [_quoted(word) for word in command]
-        path = os.path.join(self._directory, f"{agent}.{run}")
+        path = self._path(agent, run)
+        if gated:
+            _make_pipe(path + _GATE)
         _write_private(
             path,
-            f"# {json.dumps([list(command), shell])}\n"
+            f"# {json.dumps([list(command), shell, note])}\n"
+            f"{f'read -r _ <{_quoted(path + _GATE)}' if gated else ''}\n"
             f". {_quoted(environment_file)}\n"
             f"export {RUN_VARIABLE}={run}\n"
             f"cd {_quoted(working_directory)} || exit 126\n"
@@ -90,33 +115,83 @@ class LaunchFiles:
             "exec 3>&2 2>/dev/null\n"
             f"(exec {' '.join(program)}) 2>&3 3>&-\n"
             "status=$?\n"
-            f"echo $status >{_quoted(path + _EXIT)}\n"
+            f"{_COUNT_OOM}"
+            f"echo $status $killed >{_quoted(path + _EXIT)}\n"
             f"{_UNTIL_READ}"
             "exit $status\n",
         )
         return path
 
-    def command_of(self, agent: str, run: str) -> tuple[tuple[str, ...], bool] | None:
-        """The command of a run that was prepared earlier, and whether it is for a shell; None if it is gone."""
+    def is_gated(self, agent: str, run: str) -> bool:
+        """See `Launches.is_gated`."""
+        return os.path.exists(self._path(agent, run) + _GATE)
+
+    def open_gate(self, agent: str, run: str) -> None:
+        """See `Launches.open_gate`."""
         try:
-            with open(os.path.join(self._directory, f"{agent}.{run}"), encoding="utf-8") as file:
-                words, shell = json.loads(file.readline().removeprefix("# "))
+            # For reading as well: so it opens though nobody reads yet, and the line waits for whoever will.
+            pipe = os.open(self._path(agent, run) + _GATE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return
+        self._close_gate(run)
+        self._gates[run] = pipe
+        os.write(pipe, b"\n")
+
+    def gate_passed(self, agent: str, run: str) -> None:
+        """See `Launches.gate_passed`."""
+        _remove(self._path(agent, run) + _GATE)
+        self._close_gate(run)
+
+    def _close_gate(self, run: str) -> None:
+        pipe = self._gates.pop(run, None)
+        if pipe is not None:
+            os.close(pipe)
+
+    def _path(self, agent: str, run: str) -> str:
+        return os.path.join(self._directory, f"{agent}.{run}")
+
+    def command_of(self, agent: str, run: str) -> tuple[tuple[str, ...], bool] | None:
+        """See `Launches.command_of`."""
+        header = self._header(agent, run)
+        return (tuple(header[0]), header[1]) if header else None
+
+    def note_of(self, agent: str, run: str) -> str:
+        """See `Launches.note_of`."""
+        header = self._header(agent, run)
+        return header[2] if header else ""
+
+    def _header(self, agent: str, run: str) -> tuple[list[str], bool, str] | None:
+        """Command, whether it is for a shell, and the note: the first line of a launch file. None if it is gone."""
+        try:
+            with open(self._path(agent, run), encoding="utf-8") as file:
+                words, shell, note = json.loads(file.readline().removeprefix("# "))
         except (FileNotFoundError, ValueError):
             return None
-        return tuple(words), shell
+        return words, shell, note
 
     def exit_code(self, agent: str, run: str) -> int | None:
-        """How a run ended, as a shell tells it; None while it has not, or was killed with its shell."""
+        """See `Launches.exit_code`."""
+        ending = self._ending(agent, run)
+        return ending[0] if ending else None
+
+    def oom_kills(self, agent: str, run: str) -> int:
+        """See `Launches.oom_kills`."""
+        ending = self._ending(agent, run)
+        return ending[1] if ending else 0
+
+    def _ending(self, agent: str, run: str) -> tuple[int, int] | None:
         try:
-            with open(os.path.join(self._directory, f"{agent}.{run}{_EXIT}"), encoding="ascii") as file:
-                return int(file.read())
+            with open(self._path(agent, run) + _EXIT, encoding="ascii") as file:
+                code, killed = file.read().split()
+                return int(code), int(killed)
         except (FileNotFoundError, ValueError):
             return None
 
     def forget_run(self, agent: str, run: str) -> None:
         """Remove what was kept for a run that ended."""
-        for suffix in ("", _EXIT):
-            _remove(os.path.join(self._directory, f"{agent}.{run}{suffix}"))
+        self._close_gate(run)
+        for suffix in ("", _EXIT, _GATE):
+            _remove(self._path(agent, run) + suffix)
 
     def forget_agent(self, agent: str) -> None:
         """Remove everything of an agent."""
@@ -124,6 +199,8 @@ class LaunchFiles:
 
     def forget_team(self) -> None:
         """Remove the whole directory."""
+        for run in list(self._gates):
+            self._close_gate(run)
         if os.path.isdir(self._directory):
             shutil.rmtree(self._directory)
 
@@ -136,6 +213,11 @@ def _write_private(path: str, text: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(text.encode("utf-8", "surrogateescape"))
+
+
+def _make_pipe(path: str) -> None:
+    with contextlib.suppress(FileExistsError):  # of a keeper that died before the run was started
+        os.mkfifo(path, 0o600)
 
 
 def _remove(path: str) -> None:

@@ -1,22 +1,32 @@
 """Containment by nothing but `/proc`: the marker in the environment, and descent from what carries it.
 
-The third and last level. A child that clears its environment *and* is handed to init before we look escapes it; that
-is what cgroups are for. `ps` says that an agent runs at this level.
+The third and last level. Orphans of agents are handed to the team's tmux server (`adapters/tmux/subreaper.py`), so
+what cleared its environment *and* lost its parents is still known to be the team's, though not which agent's; unless
+the server died before it. That is what cgroups are for. `ps` says that an agent runs at this level.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Sequence
+import signal
+from collections.abc import Mapping, Sequence
 
 from corral.adapters.procfs import ending, sockets
 from corral.adapters.procfs import processes as proc
+from corral.adapters.procfs import usage as usage_files
 from corral.adapters.procfs.processes import Process
-from corral.domain.environment import RUN_VARIABLE, team_markers
+from corral.domain.environment import AGENT_VARIABLE, RUN_VARIABLE, team_markers
+from corral.domain.limits import Limits, limits_as_json
 from corral.places import Places
+from corral.ports.containment import Admission, Placement
 from corral.ports.keeper import Check, Ended, Residue
+from corral.ports.usage import Usage
 
 _RUN = RUN_VARIABLE.encode()
+_AGENT = AGENT_VARIABLE.encode()
+#: Looks for processes that were started while others were being stopped.
+_STOP_ROUNDS = 5
 
 
 class ProcessContainment:
@@ -24,11 +34,75 @@ class ProcessContainment:
 
     level = "process"
 
-    def __init__(self, places: Places, instance: str) -> None:
+    def __init__(self, places: Places, instance: str, why: str = "") -> None:
         self._places = places
         self._instance = instance
+        self.why = why
 
-    async def end_runs(self, team: str, runs: Sequence[str], roots: Sequence[int], grace: float) -> Ended:
+    async def shelter(self, team: str, server_pid: int) -> None:
+        """See `Containment.shelter`. There is no place to give: sessions of their own are all that sets them apart."""
+
+    async def shelter_daemon(self, pid: int) -> None:
+        """See `Containment.shelter_daemon`. It has a session of its own already."""
+
+    async def admit(
+        self,
+        team: str,  # noqa: ARG002 - as the port has it
+        placements: Sequence[Placement],
+        team_limits: Limits,
+    ) -> Admission:
+        """See `Containment.admit`. Nothing is enforced here, and that is said."""
+        limits = {placement.agent: placement.limits for placement in placements}
+        return Admission(
+            levels={placement.run: self.level for placement in placements}, notes=_not_enforced(limits, team_limits)
+        )
+
+    async def limit(
+        self,
+        team: str,  # noqa: ARG002 - as the port has it
+        limits: Mapping[str, Limits],
+        team_limits: Limits,
+    ) -> list[str]:
+        """See `Containment.limit`."""
+        return _not_enforced(limits, team_limits)
+
+    async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None:
+        """See `Containment.freeze`. By SIGSTOP, to a fixpoint: what is stopped starts nothing more."""
+        await asyncio.to_thread(self._freeze, team, set(runs), frozen=frozen)
+
+    def _freeze(self, team: str, runs: set[str], *, frozen: bool) -> None:
+        number = signal.SIGSTOP if frozen else signal.SIGCONT
+        done: set[tuple[int, int]] = set()
+        for _ in range(_STOP_ROUNDS):
+            everyone = proc.every_process()
+            roots = [process for process in self._of_team(everyone, team) if _run_of(process) in runs]
+            new = [process for process in proc.with_descendants(everyone, roots) if process.key not in done]
+            if not new:
+                return
+            for process in new:
+                done.add(process.key)
+                # The shell waits for the program, and tmux would wake a pane whose first process is stopped.
+                if not self.is_launch_shell(process):
+                    proc.send_signal(process, number)
+
+    async def usage(self, team: str) -> list[Usage]:
+        """See `Containment.usage`."""
+        return await asyncio.to_thread(self._usage, team)
+
+    def _usage(self, team: str) -> list[Usage]:
+        everyone = proc.every_process()
+        marked = [process for process in self._of_team(everyone, team) if not _is_our_tmux(process)]
+        families: dict[str, list[Process]] = {}
+        for process in marked:
+            agent = proc.marker_value(proc.environment(process.pid), _AGENT)
+            if agent:
+                families.setdefault(agent, []).append(process)
+        return usage_files.of_families(everyone, families, level=self.level, leave_out=self.is_launch_shell)
+
+    async def forget_team(self, team: str) -> None:
+        """See `Containment.forget_team`. There is nothing but processes at this level."""
+
+    async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended:
         """See `Containment.end_runs`."""
         wanted, root_pids = set(runs), set(roots)
 
@@ -39,7 +113,7 @@ class ProcessContainment:
                 if process.pid in root_pids or _run_of(process) in wanted
             ]
 
-        outcome = await ending.end(find, grace, self._is_launch_shell)
+        outcome = await ending.end(find, grace, self.is_launch_shell)
         stuck = {_run_of(process) for process in outcome.left}
         return _ended(outcome, gone=[run for run in runs if run not in stuck])
 
@@ -47,12 +121,17 @@ class ProcessContainment:
         """See `Containment.end_team`."""
 
         def find(everyone: list[Process]) -> list[Process]:
-            return [process for process in self._of_team(everyone, team) if not _is_our_tmux(process)]
+            marked = self._of_team(everyone, team)
+            orphans = proc.with_descendants(everyone, [process for process in marked if _is_our_tmux(process)])
+            return [process for process in {*marked, *orphans} if not _is_our_tmux(process)]
 
-        return _ended(await ending.end(find, grace, self._is_launch_shell), gone=[])
+        return _ended(await ending.end(find, grace, self.is_launch_shell), gone=[])
 
-    def census(self, team: str) -> list[Check]:
+    async def census(self, team: str) -> list[Check]:
         """See `Containment.census`."""
+        return await asyncio.to_thread(self._census, team)
+
+    def _census(self, team: str) -> list[Check]:
         ours = self._of_team(proc.every_process(), team)
         listeners = sockets.unix_listeners(self._places.tmux_socket(team))
         holders = sockets.holders(set(listeners))
@@ -74,7 +153,7 @@ class ProcessContainment:
             ),
         ]
 
-    def _is_launch_shell(self, process: Process) -> bool:
+    def is_launch_shell(self, process: Process) -> bool:
         """The shell between tmux and a program. Without it the program loses its terminal before its last words."""
         if process.pid != process.session:
             return False
@@ -83,6 +162,16 @@ class ProcessContainment:
 
     def _of_team(self, everyone: list[Process], team: str) -> list[Process]:
         return proc.marked(everyone, team_markers(self._instance, team))
+
+
+def _not_enforced(limits: Mapping[str, Limits], team_limits: Limits) -> list[str]:
+    """A line for everybody whose limits nothing enforces."""
+    subjects = [*limits.items(), ("the team", team_limits)]
+    return [
+        f"{subject}: {', '.join(limits_as_json(wanted))} cannot be enforced without a cgroup"
+        for subject, wanted in subjects
+        if wanted
+    ]
 
 
 def _run_of(process: Process) -> str | None:

@@ -11,6 +11,8 @@ from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.processes import Process
 from corral.ports.keeper import Presence
 
+#: What leads a process to the bus, and by it to the systemd, of its user.
+BUS_VARIABLES = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 _PEER = struct.Struct("3i")
 
 
@@ -42,7 +44,7 @@ def hidden_servers(markers: list[bytes]) -> list[Process]:
 
 def clean_environment(markers: list[bytes]) -> dict[str, str]:
     """The little that the server itself needs; agents get theirs from launch files, so no secret is in it."""
-    kept = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "XDG_RUNTIME_DIR")
+    kept = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", *BUS_VARIABLES)
     environment = {name: os.environ[name] for name in kept if name in os.environ}
     environment.setdefault("PATH", os.defpath)
     environment["TERM"] = "dumb"

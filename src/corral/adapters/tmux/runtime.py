@@ -8,6 +8,7 @@ tells when the server goes away. See docs/adr/0004-one-control-client.md.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Sequence
 from importlib.resources import files
@@ -15,6 +16,7 @@ from importlib.resources import files
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.ending import wait_gone
 from corral.adapters.tmux import identity
+from corral.adapters.tmux.birth import start_server
 from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlClient, TmuxRefusedError
 from corral.adapters.tmux.keyboard import type_into
 from corral.adapters.tmux.pane_table import LAST_OUTPUT_SECONDS, PaneTable
@@ -59,6 +61,7 @@ class TmuxRuntime:
         self._server: proc.Process | None = None
         self._table = PaneTable(listener, lambda: self._client, lambda: self._server)
         self._panes = self._table.by_run
+        self._left_alone = False
         self._opening = asyncio.Lock()
         self._background = Background()
 
@@ -103,8 +106,14 @@ class TmuxRuntime:
 
     # Starting
 
-    async def prepare(self) -> None:
+    @property
+    def server_pid(self) -> int | None:
+        """See `Runtime.server_pid`."""
+        return self._server.pid if self._server is not None else None
+
+    async def prepare(self, *, left_alone: bool) -> None:
         """See `Runtime.prepare`."""
+        self._left_alone = left_alone
         await self._connect(create=True)
 
     async def start(self, orders: Sequence[SessionOrder]) -> list[Session | str]:
@@ -140,8 +149,11 @@ class TmuxRuntime:
                 self._table.adopt(pane)
             results.append(self._panes[order.run].session)
         self._table.all_started_are_known()
-        await find_programs([result for result in results if isinstance(result, Session)])
         return results
+
+    async def find_programs(self, sessions: Sequence[Session]) -> None:
+        """See `Runtime.find_programs`."""
+        await find_programs(sessions)
 
     async def _make_room(self, client: ControlClient, agents: Sequence[str]) -> None:
         """Take away sessions that hold the name of an agent and none of its runs: a person or an agent made them."""
@@ -286,8 +298,13 @@ class TmuxRuntime:
         conf = str(files("corral.adapters.tmux") / "server.conf")
         base = [self._tmux, "-u", "-S", self._socket_path, "-f", conf]
         environment = identity.clean_environment(self._markers)
+        if not self._left_alone:
+            # A tmux with systemd support makes a scope for every pane. Without a bus it cannot.
+            for name in identity.BUS_VARIABLES:
+                environment.pop(name, None)
         if new:
-            argv = [*base, "-C", *_NEW_HUB, "exec cat"]
+            await start_server([*base, "-D"], self._socket_path, environment)
+            argv = [*base, "-N", "-C", *_NEW_HUB, "exec cat"]
         else:
             has_hub = [*base, "-N", "has-session", "-t", f"={HUB}"]
             if await answer(has_hub, environment, ANSWER_SECONDS) != 0:
@@ -300,6 +317,12 @@ class TmuxRuntime:
         await client.ask(
             ["refresh-client", "-f", f"pause-after={PAUSE_AFTER}"],
             ["set-option", "-g", "status-left", f"#[bold] {self._team}/#{{session_name}} #[default]"],
+            # For windows that a person opens: the server's own environment is not what its panes get.
+            *(
+                ["set-environment", "-g", name, os.environ[name]]
+                for name in identity.BUS_VARIABLES
+                if name in os.environ
+            ),
         )
         return client
 

@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from corral.domain.errors import CorralError, UnavailableError, from_json
+from corral.domain.limits import Limits
 from corral.ports import wire
 from corral.ports.keeper import (
+    Bystander,
     Check,
     Ended,
     Hello,
@@ -22,9 +24,11 @@ from corral.ports.keeper import (
     Report,
     Repository,
     Run,
+    TeamOrder,
     Workspace,
     WorkspaceRemoval,
 )
+from corral.ports.usage import Usage
 
 _T = TypeVar("_T")
 #: For calls that only look. Calls that work (start, stop, a checkout) say themselves how long they may take.
@@ -113,17 +117,29 @@ class KeeperClient:
             discard=discard,
         )
 
-    async def start(self, team: str, launches: list[Launch]) -> list[Run]:
-        return await self._call(list[Run], "start", _SLOW_SECONDS, team=team, launches=launches)
+    async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> list[Run]:
+        return await self._call(list[Run], "start", _SLOW_SECONDS, team=team, launches=launches, order=order)
+
+    async def freeze(self, team: str, runs: list[str], *, frozen: bool) -> None:
+        await self._call(type(None), "freeze", team=team, runs=runs, frozen=frozen)
+
+    async def limit(self, team: str, limits: dict[str, Limits], team_limits: Limits) -> list[str]:
+        return await self._call(list[str], "limit", team=team, limits=limits, team_limits=team_limits)
+
+    async def usage(self, team: str) -> list[Usage]:
+        return await self._call(list[Usage], "usage", team=team)
 
     async def watch_ready(self, team: str, run: str) -> None:
         await self._call(type(None), "watch_ready", team=team, run=run)
 
-    async def stop(self, team: str, runs: list[str], grace: float) -> Ended:
+    async def stop(self, team: str, runs: dict[str, str], grace: float) -> Ended:
         return await self._call(Ended, "stop", _SLOW_SECONDS + grace, team=team, runs=runs, grace=grace)
 
     async def take_down(self, team: str, grace: float) -> Ended:
         return await self._call(Ended, "take_down", _SLOW_SECONDS + grace, team=team, grace=grace)
+
+    async def bystanders(self, team: str, directories: list[str], asking: int) -> list[Bystander]:
+        return await self._call(list[Bystander], "bystanders", team=team, directories=directories, asking=asking)
 
     async def census(self, team: str) -> list[Check]:
         return await self._call(list[Check], "census", team=team)
@@ -154,6 +170,9 @@ class KeeperClient:
             since=since,
             wait=wait,
         )
+
+    async def shelter_daemon(self, pid: int) -> None:
+        await self._call(type(None), "shelter_daemon", pid=pid)
 
     async def shut_down(self, *, force: bool) -> bool:
         self._dismissed = True

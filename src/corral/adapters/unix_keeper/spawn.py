@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 
 from corral.adapters.unix_keeper.client import KeeperClient
-from corral.domain.errors import UnavailableError
+from corral.background import reap_when_it_ends
+from corral.domain.errors import CorralError, UnavailableError
 from corral.places import Places
 from corral.ports.keeper import PROTOCOL, Report
+
+log = logging.getLogger("corral.daemon")
 
 _READY_SECONDS = 20.0
 _ATTEMPTS = 3
@@ -21,9 +24,11 @@ _ATTEMPTS = 3
 class LocalKeeper:
     """Connects to the keeper of an instance; starts it if nobody listens. It outlives whoever started it."""
 
-    def __init__(self, places: Places, instance: str) -> None:
+    def __init__(self, places: Places, instance: str, *, daemon_needs_a_place: bool) -> None:
         self._places = places
         self._instance = instance
+        #: This daemon was started by a command, and is where that was: in a login session that may end, for instance.
+        self._daemon_needs_a_place = daemon_needs_a_place
 
     async def connect(self, on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> KeeperClient:
         """A connection to a keeper that speaks our protocol."""
@@ -47,8 +52,16 @@ class LocalKeeper:
                     "take the teams down with the version that started them",
                 )
             client.introduced = True
+            if self._daemon_needs_a_place:
+                await self._take_shelter(client)
             return client
         raise AssertionError("unreachable")
+
+    async def _take_shelter(self, client: KeeperClient) -> None:
+        try:
+            await client.shelter_daemon(os.getpid())
+        except CorralError as error:
+            log.warning("the daemon stays where it was started: %s", error.message)
 
     async def _connected(self, on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> KeeperClient:
         try:
@@ -75,7 +88,7 @@ class LocalKeeper:
             finally:
                 os.close(log)
                 os.close(theirs)
-            _reap_when_it_ends(keeper)
+            reap_when_it_ends(keeper)
             if not await _byte_within(ready, _READY_SECONDS):
                 raise UnavailableError("the keeper could not be started", f"{self._places.keeper_log} says why")
         finally:
@@ -93,16 +106,3 @@ async def _byte_within(descriptor: int, seconds: float) -> bool:
     finally:
         loop.remove_reader(descriptor)
     return os.read(descriptor, 1) == b"1"
-
-
-def _reap_when_it_ends(process: subprocess.Popen[bytes]) -> None:
-    loop = asyncio.get_running_loop()
-    descriptor = os.pidfd_open(process.pid)
-
-    def ended() -> None:
-        loop.remove_reader(descriptor)
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
-        process.wait()
-
-    loop.add_reader(descriptor, ended)

@@ -1,0 +1,114 @@
+"""Ending and counting what is in cgroups and what left them, for every level of containment that has cgroups.
+
+Everything an agent starts is born in the agent's cgroup and stays there, whatever it does to its session, its parents
+or its environment. Only by moving itself to another cgroup can it leave. What does is still known by the marker in its
+environment: the level below sweeps after the cgroups are empty.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from corral.adapters.cgroup import ending
+from corral.adapters.cgroup.tree import Cgroup, unified_name_of
+from corral.adapters.procfs import processes as proc
+from corral.adapters.procfs.ending import Ending
+from corral.adapters.procfs.processes import Process
+from corral.ports.keeper import Check, Ended, Residue
+
+#: What left its cgroup is asked only after the others ended; it has this part of the grace period at least.
+_SWEEP_SHARE = 0.25
+
+
+class Sweep(Protocol):
+    """The level below, which knows processes by their marker: `ProcessContainment`."""
+
+    def is_launch_shell(self, process: Process) -> bool: ...
+    async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended: ...
+    async def end_team(self, team: str, grace: float) -> Ended: ...
+    async def census(self, team: str) -> list[Check]: ...
+
+
+class Contained:
+    """Both levels together. The caller says which cgroups there are."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._sweep = sweep
+
+    async def end_runs(
+        self,
+        team: str,
+        runs: Mapping[str, str],
+        roots: Sequence[int],
+        grace: float,
+        groups: Mapping[str, Sequence[Cgroup]],
+    ) -> Ended:
+        """End these runs (run → agent) with everything in the cgroups of their agents. The cgroups stay."""
+        rest = _Rest(grace)
+        outcome = await ending.end(
+            [group for found in groups.values() for group in found], grace, self._sweep.is_launch_shell
+        )
+        swept = await self._sweep.end_runs(team, runs, roots, rest.left())
+        held = {agent for agent, found in groups.items() if any(group.populated() for group in found)}
+        return _together(outcome, swept, gone=[run for run in swept.gone if runs[run] not in held])
+
+    async def end_team(self, team: str, grace: float, groups: Sequence[Cgroup]) -> Ended:
+        """End every process of the team, except for its tmux server. The cgroups stay."""
+        rest = _Rest(grace)
+        outcome = await ending.end(groups, grace, self._sweep.is_launch_shell)
+        swept = await self._sweep.end_team(team, rest.left())
+        return _together(outcome, swept, gone=swept.gone)
+
+    async def census(self, team: str, groups: Sequence[Cgroup]) -> list[Check]:
+        """What is left: the checks of the level below, with processes that only their cgroup gives away; cgroups."""
+        checks = await self._sweep.census(team)
+        left, cgroups = await asyncio.to_thread(_look, groups)
+        known = {residue.pid for check in checks for residue in check.residue}
+        unmarked = [_residue(process, "still runs") for process in left if process.pid not in known]
+        return [*(_with(check, unmarked) if check.what == "processes" else check for check in checks), cgroups]
+
+
+class _Rest:
+    """What is left of a grace period, and never nothing of one that there was."""
+
+    def __init__(self, grace: float) -> None:
+        self._grace = grace
+        self._deadline = asyncio.get_running_loop().time() + grace
+
+    def left(self) -> float:
+        return max(self._deadline - asyncio.get_running_loop().time(), self._grace * _SWEEP_SHARE)
+
+
+def _look(groups: Sequence[Cgroup]) -> tuple[list[Process], Check]:
+    residue = [
+        Residue(kind="cgroup", name=group.path, why="has processes" if group.populated() else "empty, not removed")
+        for top in groups
+        for group in top.tree()
+        if group.exists()
+    ]
+    left = [process for _, process in ending.members(groups)]
+    return left, Check(what="cgroups", found=len(residue), residue=residue)
+
+
+def _together(outcome: Ending, swept: Ended, gone: list[str]) -> Ended:
+    """What both levels did. A process that neither could end is named once, and by the level that knows more of it."""
+    own = [_residue(process, "did not end, not even when killed") for process in outcome.left if proc.read(process.pid)]
+    named = {residue.pid for residue in own}
+    others = [residue for residue in swept.residue if residue.pid not in named]
+    return msgspec.structs.replace(swept, gone=gone, killed=outcome.killed + swept.killed, residue=[*own, *others])
+
+
+def _residue(process: Process, why: str) -> Residue:
+    if process.state == "D":
+        why += " (it waits for the kernel, state D)"
+    why += f", in cgroup {unified_name_of(process.pid)}"
+    return Residue(kind="process", name=process.name, pid=process.pid, command=proc.command_line(process.pid), why=why)
+
+
+def _with(check: Check, more: Sequence[Residue]) -> Check:
+    residue = [*check.residue, *more]
+    return Check(what=check.what, found=len(residue), residue=residue)

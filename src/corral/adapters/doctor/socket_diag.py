@@ -1,0 +1,88 @@
+"""Listening unix sockets as the kernel lists them (`NETLINK_SOCK_DIAG`), with the file that each was bound to.
+
+`/proc/net/unix` has the path only. Whether the file at that path is still the one that the socket was bound to, the
+kernel tells here: it keeps inode and device of the file, also after it was unlinked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_NETLINK_SOCK_DIAG = 4
+_SOCK_DIAG_BY_FAMILY = 20
+_REQUEST_DUMP = 0x1 | 0x300
+_ERROR, _DONE = 2, 3
+_LISTENING = 1 << 10
+_SHOW_NAME_AND_FILE = 0x1 | 0x2
+_NAME, _FILE = 0, 1
+
+_HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, pid
+_REQUEST = struct.Struct("=BBHIIIII")  # family, protocol, pad, states, inode, show, cookie
+_MESSAGE = struct.Struct("=BBBBIII")  # family, type, state, pad, inode, cookie
+_ATTRIBUTE = struct.Struct("=HH")
+_FILE_OF = struct.Struct("=II")  # inode, device
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A socket that listens, and the path that it was bound to."""
+
+    inode: int
+    path: str
+    #: Device and inode of the file it was bound to, the inode cut to 32 bits; None if the kernel does not tell.
+    file: tuple[int, int] | None
+
+
+def identity(info: os.stat_result) -> tuple[int, int]:
+    """A file as a listener names it."""
+    return (info.st_dev, info.st_ino & 0xFFFFFFFF)
+
+
+def listeners() -> list[Listener]:
+    """The listening unix sockets of this network namespace that have a path. OSError if the kernel does not tell."""
+    request = _REQUEST.pack(socket.AF_UNIX, 0, 0, _LISTENING, 0, _SHOW_NAME_AND_FILE, 0xFFFFFFFF, 0xFFFFFFFF)
+    header = _HEADER.pack(_HEADER.size + len(request), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 1, 0)
+    kind = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC
+    with contextlib.closing(socket.socket(socket.AF_NETLINK, kind, _NETLINK_SOCK_DIAG)) as kernel:
+        kernel.settimeout(2.0)
+        kernel.send(header + request)
+        return [found for found in map(_listener, _answers(kernel)) if found is not None]
+
+
+def _answers(kernel: socket.socket) -> Iterator[bytes]:
+    while True:
+        data = kernel.recv(1 << 18)
+        while len(data) >= _HEADER.size:
+            length, kind, _, _, _ = _HEADER.unpack_from(data)
+            body, data = data[_HEADER.size : length], data[_aligned(length) :]
+            if kind == _DONE:
+                return
+            if kind == _ERROR:
+                code = -int.from_bytes(body[:4], "little", signed=True)
+                raise OSError(code, os.strerror(code))
+            yield body
+
+
+def _listener(body: bytes) -> Listener | None:
+    inode = _MESSAGE.unpack_from(body)[4]
+    path, file = "", None
+    at = _MESSAGE.size
+    while at + _ATTRIBUTE.size <= len(body):
+        length, kind = _ATTRIBUTE.unpack_from(body, at)
+        value = body[at + _ATTRIBUTE.size : at + length]
+        at += _aligned(max(length, _ATTRIBUTE.size))
+        if kind == _NAME:
+            path = os.fsdecode(value.rstrip(b"\0"))
+        elif kind == _FILE and len(value) >= _FILE_OF.size:
+            number, device = _FILE_OF.unpack_from(value)
+            file = (os.makedev(device >> 20, device & 0xFFFFF), number)
+    return Listener(inode, path, file) if path.startswith("/") else None
+
+
+def _aligned(length: int) -> int:
+    return (length + 3) & ~3

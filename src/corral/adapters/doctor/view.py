@@ -1,0 +1,80 @@
+"""One look at the host, for the doctor. Cheap things first, nothing twice, and nothing is changed."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+
+from corral.adapters.doctor import ground, host, population, scopes
+from corral.adapters.doctor.servers import Servers
+from corral.domain.diagnosis_facts import AgentRecord, Facts, Records, Scope
+from corral.domain.diagnosis_teams import may_be_orphan
+from corral.domain.errors import CorralError
+from corral.places import Places
+from corral.ports.doctor import KnownRecords, UserUnits
+
+
+class LocalHost:
+    """See `ports.doctor.HostView`."""
+
+    def __init__(self, places: Places, known: KnownRecords, units: UserUnits | None, *, no_units: str = "") -> None:
+        self._places = places
+        self._known = known
+        self._units = units
+        self._no_units = no_units
+
+    def facts(self) -> Facts:
+        """See `HostView.facts`.
+
+        Processes and worktrees come before records: a run that is in no record then is over for good, since runs are
+        written down before they are started and never come back.
+        """
+        now = time.time()
+        people = population.look()
+        servers = Servers(people, self._places)
+        found = servers.servers()
+        worktrees = ground.worktrees(self._places)
+        records = self._with_runs(self._known())
+        not_checked = {}
+        if servers.incomplete:
+            not_checked["ghost_servers"] = servers.incomplete
+        units, why = self._scopes()
+        if why:
+            not_checked["scopes"] = why
+        offers = host.look(dict(os.environ))
+        if offers.controllers is None:
+            not_checked["controllers"] = "only cgroup v2 tells which there are"
+        return Facts(
+            now=now,
+            home=self._places.home,
+            records=records,
+            servers=found,
+            marked=tuple(people.marked(lambda marks: may_be_orphan(records, self._places.home, marks))),
+            scopes=units,
+            sockets=ground.socket_files(self._places, servers.listens),
+            worktrees=worktrees,
+            directories=ground.directories(self._places),
+            disks=ground.disks(self._places),
+            host=offers,
+            not_checked=not_checked,
+        )
+
+    def _scopes(self) -> tuple[tuple[Scope, ...], str]:
+        if self._units is None:
+            return (), self._no_units
+        try:
+            return scopes.look(self._units), ""
+        except CorralError as error:
+            return (), error.message
+
+    def _with_runs(self, records: Records) -> Records:
+        """The daemon does not say which run an agent is in; its process does."""
+        if records.source != "daemon":
+            return records
+        return replace(records, agents=tuple(self._with_run(agent) for agent in records.agents))
+
+    def _with_run(self, agent: AgentRecord) -> AgentRecord:
+        if agent.run or agent.pid is None:
+            return agent
+        return replace(agent, run=population.run_of(agent.pid, self._places.launch_dir))

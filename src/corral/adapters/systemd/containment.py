@@ -1,0 +1,374 @@
+"""Containment by the systemd of the user: the best level. Every agent is in a scope with its name on it.
+
+systemd makes the scopes and sets the limits; ending, counting and measuring is done on the cgroups themselves, so it
+works when the bus does not answer any more. What left its scope is known by the marker in its environment: the level
+below sweeps after this one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from corral.adapters.cgroup import ending
+from corral.adapters.cgroup import usage as usage_files
+from corral.adapters.cgroup.contained import Contained, Sweep
+from corral.adapters.cgroup.hierarchy import Hierarchy
+from corral.adapters.cgroup.limits import settings
+from corral.adapters.cgroup.tree import Cgroup
+from corral.adapters.systemd import marks
+from corral.adapters.systemd.manager import UserManager
+from corral.adapters.systemd.own import OwnScopes
+from corral.adapters.systemd.properties import all_limits, set_limits
+from corral.adapters.systemd.scopes import Scope, Scopes
+from corral.adapters.systemd.slices import Place, Slices
+from corral.adapters.systemd.spawned import SpawnedScopes, is_spawned
+from corral.domain import units
+from corral.domain.errors import CorralError, UnavailableError
+from corral.domain.limits import Limits
+from corral.ports.containment import Admission, Placement
+from corral.ports.keeper import Check, Ended, Residue
+from corral.ports.usage import Usage
+
+log = logging.getLogger("corral.keeper")
+
+#: What is left in the scope of a tmux server that has ended gets this long to follow it.
+_LEFT_IN_SERVER_SECONDS = 1.0
+
+
+class Below(Sweep, Protocol):
+    """The level below, for agents that have no scope."""
+
+    async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None: ...
+    async def usage(self, team: str) -> list[Usage]: ...
+
+
+class SystemdContainment:
+    """See `ports.containment.Containment`."""
+
+    level = "systemd"
+    why = ""
+
+    def __init__(
+        self,
+        manager: UserManager,
+        hierarchy: Hierarchy,
+        sweep: Below,
+        *,
+        instance: str,
+        agent_slice: str,
+        version: int,
+        top: Cgroup,
+    ) -> None:
+        self._manager = manager
+        self._hierarchy = hierarchy
+        self._sweep = sweep
+        self._contained = Contained(sweep)
+        self._instance = instance
+        #: The cgroup of the manager: everything that it makes is below.
+        self._top = top
+        self._slices = Slices(manager, instance, agent_slice)
+        self._own = OwnScopes(manager, hierarchy, self._slices)
+        self._scopes = Scopes(manager, self._slices, instance, version)
+        self._spawned = SpawnedScopes(manager, hierarchy, instance)
+        self._groups: dict[str, Cgroup] = {}  # by the name of the scope
+
+    @classmethod
+    async def open(
+        cls, manager: UserManager, hierarchy: Hierarchy, sweep: Below, *, instance: str, agent_slice: str
+    ) -> SystemdContainment:
+        """Prove that scopes can be made where they are wanted, and move this process into its own. Raises if not."""
+        top = hierarchy.cgroup(await manager.own_control_group())
+        if top is None:
+            raise UnavailableError(f"the cgroups of the user's systemd cannot be seen at {hierarchy.mount}", "")
+        containment = cls(
+            manager, hierarchy, sweep,
+            instance=instance, agent_slice=agent_slice, version=await manager.version(), top=top,
+        )  # fmt: skip
+        await containment._own.move(os.getpid(), units.process_scope("keeper", instance), "Corral's keeper")
+        if agent_slice:
+            await containment.try_slice()
+        return containment
+
+    async def try_slice(self) -> None:
+        """Make a scope in the slice that the host named for agents, with something in it that ends at once."""
+        guest = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE, cwd="/")
+        try:
+            name = units.process_scope("probe", self._instance)
+            await self._own.move(guest.pid, name, "Corral tries the slice for agents", self._slices.of_host)
+        finally:
+            assert guest.stdin is not None
+            guest.stdin.close()
+            await guest.wait()
+
+    # A place for each
+
+    async def shelter(self, team: str, server_pid: int) -> None:
+        """See `Containment.shelter`."""
+        await self._own.move(server_pid, units.tmux_scope(team, self._instance), f"tmux server of Corral's team {team}")
+
+    async def shelter_daemon(self, pid: int) -> None:
+        """See `Containment.shelter_daemon`."""
+        await self._own.move(pid, units.process_scope("daemon", self._instance), "Corral's daemon")
+
+    async def admit(self, team: str, placements: Sequence[Placement], team_limits: Limits) -> Admission:
+        """See `Containment.admit`."""
+        admission = Admission()
+        try:
+            place = await self._slices.of_team(team, set_limits(team_limits))
+            if team_limits and await self._manager.control_group(place.name):
+                await self._manager.set_properties(place.name, all_limits(team_limits))
+        except CorralError as error:
+            admission.problems = {one.run: f"it has no scope: {error.message}" for one in placements}
+            return admission
+        # The first makes the slice, the others find it.
+        outcomes = [await self._admit(team, placement, place) for placement in placements[:1]]
+        outcomes += await asyncio.gather(*(self._admit(team, placement, place) for placement in placements[1:]))
+        for placement, problem in zip(placements, outcomes, strict=True):
+            if problem:
+                admission.problems[placement.run] = problem
+                continue
+            admission.levels[placement.run] = self.level
+            for line in self._not_enforced(self._hierarchy.of_process(placement.pid), placement.limits):
+                admission.notes.append(f"{placement.agent}: {line}")
+        if placements:
+            group = self._hierarchy.of_process(placements[0].pid)
+            admission.notes.extend(f"the team: {line}" for line in self._not_enforced(group, team_limits))
+        return admission
+
+    async def _admit(self, team: str, placement: Placement, place: Place) -> str:
+        group = self._hierarchy.of_process(placement.pid)
+        names = units.agent_scopes(team, placement.agent, self._instance)
+        if group is None or os.path.basename(group.path) not in names:
+            try:
+                scope = await self._scopes.make(
+                    team, placement.agent, placement.pid, place, set_limits(placement.limits)
+                )
+            except CorralError as error:
+                return f"it has no scope: {error.message}"
+            group = self._hierarchy.of_process(placement.pid)
+            if group is not None and os.path.basename(group.path) != scope.name:
+                # systemd said done, and it is not: a scope can be reported dead while its process lives.
+                return f"it is in {group.name} and not in {scope.name}"
+        # else an earlier keeper came as far as this, and then no further
+        if group is not None:  # else it ended already, and its scope with it
+            self._groups[os.path.basename(group.path)] = group
+            marks.mark(group, self._instance, team, placement.agent)
+        return ""
+
+    # Limits
+
+    async def limit(self, team: str, limits: Mapping[str, Limits], team_limits: Limits) -> list[str]:
+        """See `Containment.limit`."""
+        problems = []
+        around: set[str] = set()
+        for scope, group in (await self._found(team)).items():
+            around.update([os.path.basename(os.path.dirname(group.path))] if group is not None else [])
+            if scope.agent not in limits:
+                continue
+            try:
+                await self._manager.set_properties(scope.name, all_limits(limits[scope.agent]))
+            except CorralError as error:
+                problems.append(f"{scope.agent}: {error.message}")
+            else:
+                problems.extend(f"{scope.agent}: {line}" for line in self._not_enforced(group, limits[scope.agent]))
+        return [*problems, *await self._limit_slices(team, around, team_limits)]
+
+    async def _limit_slices(self, team: str, around: set[str], limits: Limits) -> list[str]:
+        """Limit the slices that the agents of a team are in now. If none is there, the next agent makes it limited."""
+        problems = []
+        for name in sorted(around):
+            if name not in self._slices.names_for(team):
+                if limits:
+                    problems.append(f"the team: its agents are in {name}, with others; they have to be restarted")
+                continue
+            try:
+                await self._manager.set_properties(name, all_limits(limits))
+            except CorralError as error:
+                problems.append(f"the team: {error.message}")
+            else:
+                path = await self._manager.control_group(name)
+                group = self._hierarchy.cgroup(path) if path else None
+                problems.extend(f"the team: {line}" for line in self._not_enforced(group, limits))
+        return problems
+
+    def _not_enforced(self, group: Cgroup | None, limits: Limits) -> list[str]:
+        """systemd takes every limit, also those for which it was given no controller."""
+        if group is None or not limits:
+            return []
+        controllers = group.words("cgroup.controllers")
+        return [
+            f"{setting.limit} is not enforced: the {setting.controller} controller is missing"
+            for setting in settings(limits)
+            if not setting.usual and setting.controller not in controllers
+        ]
+
+    # Standing still
+
+    async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None:
+        """See `Containment.freeze`. An agent that has no scope is stopped by the level below."""
+        scopes = await self._scopes.of_agents(team, runs.values())
+        contained = {scope.agent for scope in scopes}
+        outside = {run: agent for run, agent in runs.items() if agent not in contained}
+        if outside:
+            await self._sweep.freeze(team, outside, frozen=frozen)
+        await asyncio.gather(*(self._manager.freeze(scope.name, frozen=frozen) for scope in scopes))
+
+    # Ending
+
+    async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended:
+        """See `Containment.end_runs`."""
+        groups = self._of_roots(team, runs.values(), roots)
+        wanted = set(runs.values())
+        scopes = {scope: group for scope, group in (await self._found(team)).items() if scope.agent in wanted}
+        for scope, group in scopes.items():
+            if group is not None and group not in groups.setdefault(scope.agent, []):
+                groups[scope.agent].append(group)
+        await self._thaw(scopes)
+        ended = await self._contained.end_runs(team, runs, roots, grace, groups)
+        await self._stop(scopes)
+        return ended
+
+    async def end_team(self, team: str, grace: float) -> Ended:
+        """See `Containment.end_team`."""
+        scopes = await self._found(team)
+        groups = [group for group in scopes.values() if group is not None]
+        try:
+            groups += [one.group for one in await self._spawned.of_team(team) if one.group is not None]
+        except CorralError as error:
+            log.warning("systemd cannot be asked for the scopes that tmux made for %s: %s", team, error.message)
+        await self._thaw(scopes)
+        ended = await self._contained.end_team(team, grace, groups)
+        await self._stop(scopes)
+        return ended
+
+    async def forget_team(self, team: str) -> None:
+        """See `Containment.forget_team`. Slices go by themselves."""
+        try:
+            await self._spawned.stop(team)
+            servers = await self._own.found(units.tmux_scope(team, self._instance))
+            # Panes may have started something before tmux, or we, moved them: it was born where the server was.
+            await ending.end([group for group in servers.values() if group is not None], _LEFT_IN_SERVER_SECONDS)
+            for name in servers:
+                await self._manager.stop(name)
+        except CorralError as error:
+            log.warning("units of team %s may be left: %s", team, error.message)
+
+    async def _stop(self, scopes: Iterable[Scope]) -> None:
+        for scope in scopes:
+            self._groups.pop(scope.name, None)
+        try:
+            refused = await self._scopes.stop(scopes)
+        except UnavailableError as error:
+            refused = [error.message]
+        for line in refused:
+            log.warning("a scope was not stopped: %s", line)
+
+    async def _thaw(self, scopes: Mapping[Scope, Cgroup | None]) -> None:
+        """What stands still cannot hear that it is to end, and systemd wants to be the one who wakes it."""
+        for scope, group in scopes.items():
+            if group is not None and group.to_be_frozen():
+                try:
+                    await self._manager.freeze(scope.name, frozen=False)
+                except CorralError as error:
+                    log.warning("%s was not woken: %s", scope.name, error.message)
+
+    # Measuring and counting
+
+    async def usage(self, team: str) -> list[Usage]:
+        """See `Containment.usage`."""
+        agents: list[Usage] = []
+        slices: set[Cgroup] = set()
+        for scope, group in (await self._found(team)).items():
+            use = usage_files.of_cgroup(group, agent=scope.agent, level=self.level) if group is not None else None
+            if group is not None and use is not None:
+                agents.append(use)
+                slices.add(group.parent())
+        named = {use.agent for use in agents}
+        outside = [use for use in await self._sweep.usage(team) if use.agent and use.agent not in named]
+        agents += outside
+        if not agents:
+            return []
+        whole = None
+        if len(slices) == 1 and not outside and os.path.basename((one := slices.pop()).path) in self._own_slices(team):
+            whole = usage_files.of_team(agents, one, level=self.level)
+        return [*agents, whole or usage_files.total(agents, level=self.level)]
+
+    def _own_slices(self, team: str) -> Collection[str]:
+        """The slices that are the team's alone."""
+        return self._slices.names_for(team)
+
+    async def census(self, team: str) -> list[Check]:
+        """See `Containment.census`."""
+        residue: list[Residue] = []
+        try:
+            scopes: dict[str, Cgroup | None] = {
+                scope.name: group for scope, group in (await self._found(team, strict=True)).items()
+            }
+            scopes.update({one.name: one.group for one in await self._spawned.of_team(team)})
+            scopes.update(await self._own.found(units.tmux_scope(team, self._instance)))
+        except CorralError as error:
+            # What systemd knows is not to be had. What is in cgroups of ours still counts.
+            residue.append(Residue(kind="unit", name="corral-*.scope", why=f"cannot be checked: {error.message}"))
+            scopes = {scope.name: group for scope, group in self._marked(team).items()}
+        for name, group in scopes.items():
+            why = "is active, with processes" if group is not None and group.populated() else "is active, yet empty"
+            residue.append(Residue(kind="unit", name=name, why=why))
+        checks = await self._contained.census(team, [group for group in scopes.values() if group is not None])
+        if not residue:
+            self._spawned.forget(team)
+        return [*checks, Check(what="units", found=len(residue), residue=residue)]
+
+    # Where the cgroups are
+
+    async def _found(self, team: str, *, strict: bool = False) -> dict[Scope, Cgroup | None]:
+        """The scopes of a team with their cgroups: those that systemd names, and those that have our mark.
+
+        Without systemd the marks are what there is; `strict` raises then.
+        """
+        found: dict[Scope, Cgroup | None] = dict(self._marked(team))
+        try:
+            for scope in await self._scopes.of_team(team):
+                if scope not in found:
+                    found[scope] = await self._group(scope)
+        except CorralError as error:
+            if strict:
+                raise
+            log.warning("systemd cannot be asked for the scopes of %s: %s", team, error.message)
+        return found
+
+    def _marked(self, team: str) -> dict[Scope, Cgroup]:
+        return {
+            Scope(os.path.basename(group.path), team, agent): group
+            for agent, group in marks.marked(self._top, self._instance, team)
+        }
+
+    async def _group(self, scope: Scope) -> Cgroup | None:
+        """The cgroup of a scope, while it exists."""
+        group = self._groups.get(scope.name)
+        if group is None:
+            path = await self._manager.control_group(scope.name)
+            group = self._hierarchy.cgroup(path) if path else None
+            if group is None:
+                return None
+            self._groups[scope.name] = group
+        return group if group.exists() else None
+
+    def _of_roots(self, team: str, agents: Iterable[str], roots: Sequence[int]) -> dict[str, list[Cgroup]]:
+        """The cgroups that first processes of ours are in, if they have the name of such a scope: no bus is needed.
+
+        Also those that tmux made for them, where systemd is off: one pane, one scope.
+        """
+        names = {name: agent for agent in agents for name in units.agent_scopes(team, agent, self._instance)}
+        found: dict[str, list[Cgroup]] = {}
+        for pid in roots:
+            group = self._hierarchy.of_process(pid)
+            if group is None:
+                continue
+            agent = "" if is_spawned(group) else names.get(os.path.basename(group.path))
+            if agent is not None and group not in found.setdefault(agent, []):
+                found[agent].append(group)
+        return found

@@ -1,0 +1,58 @@
+"""Starting a tmux server that orphans of its panes are handed to, and waiting until it takes connections."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+
+from corral.adapters.tmux import identity
+from corral.background import reap_when_it_ends
+from corral.domain.errors import UnavailableError
+
+_SECONDS = 5.0
+_SOONEST, _LATEST = 0.001, 0.02
+
+
+async def start_server(argv: Sequence[str], socket_path: str, environment: Mapping[str, str]) -> None:
+    """Start the server (`argv` has -D: it stays the process that we start) and return when it listens.
+
+    It has a session of its own and outlives whoever started it. Raises UnavailableError if it does not come up.
+    """
+    if shutil.which(argv[0], path=environment.get("PATH")) is None:
+        raise UnavailableError(f"{argv[0]} is not installed, or not on the keeper's PATH", "apt-get install tmux")
+    launcher = str(files("corral.adapters.tmux") / "subreaper.py")
+    server = subprocess.Popen(
+        [sys.executable, "-I", "-S", launcher, *argv],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        cwd="/",
+        env=dict(environment),
+    )
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _SECONDS
+    delay = _SOONEST
+    try:
+        while identity.server_behind(socket_path)[0] == "absent":
+            if server.poll() is not None:
+                said = await asyncio.to_thread(_words_of, server)
+                raise UnavailableError(f"tmux could not be started: {said}", "is it installed, and 3.2a or newer?")
+            if loop.time() > deadline:
+                server.kill()
+                raise UnavailableError(f"tmux did not listen at {socket_path} within {_SECONDS:.0f} s", "try again")
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, _LATEST)
+    finally:
+        if server.stderr is not None:
+            server.stderr.close()
+        reap_when_it_ends(server)
+
+
+def _words_of(server: subprocess.Popen[bytes]) -> str:
+    assert server.stderr is not None
+    return server.stderr.read(2000).decode("utf-8", "replace").strip() or f"exit code {server.returncode}"

@@ -1,0 +1,142 @@
+"""Putting the runs of a team where everything that they start stays with them, before they start anything."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from corral.domain.errors import CorralError
+from corral.domain.limits import NO_LIMITS, Limits
+from corral.failpoint import point
+from corral.ports.containment import Admission, Containment, Placement
+from corral.ports.keeper import Launch, TeamOrder
+from corral.ports.recording import Launches
+from corral.ports.runtime import Runtime, Session
+
+log = logging.getLogger("corral.keeper")
+
+#: The level of what is not contained by anything but its marker.
+PROCESS = "process"
+
+
+class _Note(msgspec.Struct, frozen=True):
+    """What the next keeper needs to know of a run that waits at its gate."""
+
+    order: TeamOrder
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How a run is contained, and why no better."""
+
+    name: str
+    why: str = ""
+
+
+class Containing:
+    """The containment of one team's runs."""
+
+    def __init__(
+        self,
+        containment: Containment,
+        team: str,
+        launches: Launches,
+        runtime: Runtime,
+        degraded: Callable[[str, str], None],
+    ) -> None:
+        self._containment = containment
+        self._team = team
+        self._launches = launches
+        self._runtime = runtime
+        self._degraded = degraded
+        self.levels: dict[str, Level] = {}  # by run
+
+    def gated(self, order: TeamOrder) -> bool:
+        """Whether runs have to wait until they are contained. Raises if the team asks for more than there is."""
+        if order.systemd == "require" and self._containment.level != "systemd":
+            raise CorralError(
+                f"team {self._team} requires systemd, and it cannot be used: {self._containment.why}",
+                'corral doctor tells what is missing; [containment] systemd = "auto" takes the next best',
+            )
+        return order.systemd != "off" and self._containment.level != PROCESS
+
+    @staticmethod
+    def note(launch: Launch, order: TeamOrder) -> str:
+        """For `Launches.write`."""
+        return msgspec.json.encode(_Note(order=order, limits=launch.limits)).decode()
+
+    async def shelter_server(self) -> None:
+        """Give the tmux server its own place, before any agent is started by it. Also if panes are left alone."""
+        pid = self._runtime.server_pid
+        if pid is None or self._containment.level == PROCESS:
+            return
+        try:
+            await self._containment.shelter(self._team, pid)
+        except CorralError as error:
+            self._degraded("", f"its tmux server has no unit of its own: {error.message}")
+
+    async def admit(self, sessions: Sequence[Session], limits: dict[str, Limits], order: TeamOrder) -> dict[str, str]:
+        """Contain these sessions and let them go on. Returns the runs that must not, and why (run → problem)."""
+        living = [session for session in sessions if not session.dead]
+        admission = await self._admitted(living, limits, order)
+        refused: dict[str, str] = {}
+        for session in living:
+            problem = admission.problems.get(session.run, "")
+            level = admission.levels.get(session.run, PROCESS)
+            if problem and order.systemd == "require":
+                refused[session.run] = problem
+                continue
+            why = problem or self._why(level, order)
+            self.levels[session.run] = Level(level, why)
+            if problem:
+                self._degraded(session.agent, problem)
+            point("keeper.admitted")
+            self._launches.open_gate(session.agent, session.run)
+        for note in admission.notes:
+            self._degraded("", note)
+        return refused
+
+    def passed(self, sessions: Sequence[Session]) -> None:
+        """Take away the gates of those that have started their program."""
+        for session in sessions:
+            if session.dead or session.pid != session.terminal_pid:
+                self._launches.gate_passed(session.agent, session.run)
+
+    async def go_on_with(self, sessions: Sequence[Session]) -> None:
+        """Let those go on that an earlier keeper left at their gates."""
+        for session in sessions:
+            if not session.dead and self._launches.is_gated(session.agent, session.run):
+                if session.pid == session.terminal_pid:
+                    log.info("%s/%s still waits at its gate", self._team, session.agent)
+                    note = msgspec.json.decode(self._launches.note_of(session.agent, session.run) or "{}", type=_Note)
+                    await self.admit([session], {session.run: note.limits}, note.order)
+                    await self._runtime.find_programs([session])
+                self.passed([session])
+
+    async def _admitted(self, sessions: Sequence[Session], limits: dict[str, Limits], order: TeamOrder) -> Admission:
+        placements = [
+            Placement(
+                agent=session.agent,
+                run=session.run,
+                pid=session.terminal_pid,
+                limits=limits.get(session.run, NO_LIMITS),
+            )
+            for session in sessions
+        ]
+        if order.systemd == "off":
+            unlimited = [placement.agent for placement in placements if placement.limits]
+            notes = [f"{agent}: its limits are not enforced: systemd is off" for agent in unlimited]
+            return Admission(levels=dict.fromkeys((one.run for one in placements), PROCESS), notes=notes)
+        try:
+            return await self._containment.admit(self._team, placements, order.limits)
+        except CorralError as error:
+            return Admission(problems=dict.fromkeys((one.run for one in placements), error.message))
+
+    def _why(self, level: str, order: TeamOrder) -> str:
+        if order.systemd == "off":
+            return "[containment] systemd is off"
+        return self._containment.why if level == self._containment.level else ""

@@ -1,0 +1,62 @@
+"""The part of `corral up` that changes what runs without restarting it: limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from corral.domain.limits import limit_differences, limits_as_json
+from corral.domain.plan import Step
+from corral.domain.records import NewEvent, Team, Who
+from corral.domain.spec import TeamSpec, adjusted
+from corral.service.context import Context
+
+
+async def adjust(
+    context: Context, who: Who, team: TeamSpec, prints: Mapping[str, dict[str, str]], steps: Sequence[Step]
+) -> list[str]:
+    """Apply the limits of the file to agents that run, and to their team. What a person should know, in words.
+
+    Applied first and written down then: limits that are set twice are the same limits.
+    """
+    known = context.registry.teams.get(team.name)
+    if known is None:
+        return []
+    steps = [step for step in steps if step.adjusts]
+    notes = []
+    if known.systemd != team.systemd:
+        notes.append(f'systemd = "{team.systemd}" holds for agents that are started from now on')
+    declared = {agent.name: agent for agent in team.agents}
+    limits = {step.agent: declared[step.agent].limits for step in steps}
+    if limits or known.limits != team.limits:
+        keeper = await context.supervisor.link.open()
+        notes += await keeper.limit(team.name, limits, team.limits)
+    await _write_down(context, who, team, known, prints, steps)
+    return notes
+
+
+async def _write_down(
+    context: Context,
+    who: Who,
+    team: TeamSpec,
+    known: Team,
+    prints: Mapping[str, dict[str, str]],
+    steps: Sequence[Step],
+) -> None:
+    registry = context.registry
+    declared = {agent.name: agent for agent in team.agents}
+    agents, events = [], []
+    for step in steps:
+        agent = registry.agents[team.name, step.agent]
+        limits = declared[step.agent].limits
+        agents.append(replace(agent, limits=limits, fingerprint=adjusted(agent.fingerprint, prints[step.agent])))
+        data: dict[str, object] = {"changed": list(step.adjusts), "limits": limits_as_json(limits)}
+        events.append(NewEvent(event="agent.adjusted", team=team.name, agent=step.agent, data=data))
+    changed = limit_differences(known.limits, team.limits)
+    if changed:
+        data = {"changed": list(changed), "limits": limits_as_json(team.limits)}
+        events.append(NewEvent(event="team.adjusted", team=team.name, data=data))
+    if agents or changed or known.systemd != team.systemd:
+        await registry.commit(
+            who, teams=[replace(known, limits=team.limits, systemd=team.systemd)], agents=agents, events=events
+        )

@@ -1,0 +1,119 @@
+"""Puts the doctor together. It works in the process of the command, so that it can look where no daemon runs.
+
+What only some rounds need (the store, the hands, the bus) is imported when it is: that is half of the time of the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from corral.adapters.doctor.view import LocalHost
+from corral.adapters.systemd.address import bus_address
+from corral.client.absence import unreachable_daemon
+from corral.client.answers import ask, ask_present_daemon, raise_refusal
+from corral.client.wire import DaemonAbsentError, request
+from corral.domain.diagnosis import Finding
+from corral.domain.diagnosis_facts import AgentRecord, Records
+from corral.domain.errors import CorralError
+from corral.places import Places
+from corral.ports.doctor import Hands, UserUnits
+from corral.service.doctor import examine
+
+
+def run_doctor(places: Places, *, fix: bool) -> dict[str, object]:
+    """Look at this host, heal if `fix` says so, and give the document of `corral doctor --json`."""
+    with _user_units() as (units, no_units):
+        view = LocalHost(places, lambda: records(places), units, no_units=no_units)
+        if not fix:
+            return examine(view).as_json()
+        return examine(view, _hands(places, units), lambda healed: _journal(places, healed)).as_json()
+
+
+def records(places: Places) -> Records:
+    """What is known of teams and agents, from the daemon if it answers, else from the store if no daemon has it."""
+    try:
+        return _of_daemon(places)
+    except DaemonAbsentError:
+        pid = unreachable_daemon(places)
+    except (CorralError, KeyError, TypeError, ValueError) as error:
+        return Records(source="unknown", why=f"the daemon does not answer as it should: {error}")
+    if pid is not None:
+        why = f"a daemon (pid {pid}) has the store, and cannot be reached"
+        return Records(source="unknown", why=why, hidden_daemon=pid)
+    from corral.adapters.doctor import store
+
+    return store.read(places.database)
+
+
+def _of_daemon(places: Places) -> Records:
+    health = ask_present_daemon(places, "GET", "/v1/health")
+    response = request(places, "GET", "/v1/agents", headers=(("Accept", "application/json"),))
+    raise_refusal(response)
+    agents = tuple(
+        AgentRecord(
+            team=agent["team"],
+            agent=agent["agent"],
+            state=agent["state"],
+            since=datetime.fromisoformat(agent["since"]).timestamp(),
+            run="",
+            workspace=agent["workspace"],
+            pid=agent["pid"],
+            containment=agent["containment"],
+            containment_why=agent.get("containment_why", ""),
+        )
+        for agent in json.loads(response.body)
+    )
+    return Records(
+        source="daemon",
+        instance=str(health["instance"]),
+        teams=frozenset(agent.team for agent in agents),
+        agents=agents,
+    )
+
+
+def _hands(places: Places, units: UserUnits | None) -> Hands:
+    from corral.adapters.doctor.hands import LocalHands
+
+    return LocalHands(places, records(places).instance, units)
+
+
+def _journal(places: Places, tried: Sequence[Finding]) -> None:
+    """Have the daemon write down what was done. Like every command that changes something, this may start it."""
+    from corral.client.start import ensure_daemon
+
+    ensure_daemon(places)
+    fixes = [
+        {
+            "check": finding.check,
+            "subject": finding.subject,
+            "team": finding.details.get("team", ""),
+            "agent": finding.details.get("agent", ""),
+            "message": finding.message,
+            "fixed": finding.fixed is True,
+        }
+        for finding in tried
+    ]
+    ask(places, "POST", "/v1/doctor/fixes", {"fixes": fixes})
+
+
+@contextmanager
+def _user_units() -> Iterator[tuple[UserUnits | None, str]]:
+    """The user's service manager, or why it cannot be asked. A host without systemd has none to be asked."""
+    if not os.path.isdir("/run/systemd/system"):
+        yield None, ""
+        return
+    address = bus_address()
+    if address is None:
+        yield None, "there is no user bus, so nobody can tell which scopes there are"
+        return
+    from corral.adapters.doctor.units import BusUnits
+
+    units = BusUnits(address)
+    try:
+        yield units, ""
+    finally:
+        units.close()
