@@ -13,6 +13,8 @@ from corral.git import GitError, git
 
 #: Asked so that no setting of the person's can hide a file from us.
 STATUS = ("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none")
+#: Not worth a word: a `corral.toml` that was written a moment ago is no work that an agent would miss.
+_SPEC_ALONE = "?? corral.toml"
 #: Every branch of an agent is below this.
 BRANCHES = "corral"
 
@@ -44,5 +46,5 @@ def look(path: str) -> Seen:
     in_the_way = BRANCHES if git(path, "branch", "--list", BRANCHES).strip() else ""
     if bare:
         return Seen(path=path, kind=BARE, head=head, in_the_way=in_the_way)
-    dirty = bool(git(path, *STATUS).strip())
-    return Seen(path=path, kind=NORMAL, head=head, dirty=dirty, in_the_way=in_the_way)
+    changes = [line for line in git(path, *STATUS).splitlines() if line != _SPEC_ALONE]
+    return Seen(path=path, kind=NORMAL, head=head, dirty=bool(changes), in_the_way=in_the_way)

@@ -221,7 +221,9 @@ def test_a_limit_that_cannot_be_kept_is_told(team: Team) -> None:
             assert (team.group("api").read(file) or "").strip() == text
         else:
             assert f"api: {limit} is not enforced: the {controller} controller is missing" in team.told
-    assert asyncio.run(team.containment.limit(TEAM, {"api": NO_LIMITS, "nobody": limits}, NO_LIMITS)) == []
+    assert asyncio.run(team.containment.limit(TEAM, {"api": NO_LIMITS}, NO_LIMITS)) == []
+    outside = asyncio.run(team.containment.limit(TEAM, {"api": NO_LIMITS, "outside": limits}, NO_LIMITS))
+    assert outside == ["outside: memory_max, tasks_max cannot be enforced without a cgroup"]
     if "pids" not in team.group("api").words("cgroup.controllers"):
         told = asyncio.run(team.containment.limit(TEAM, {"api": NO_LIMITS}, Limits(tasks_max=9)))
         assert told == ["the team: tasks_max is not enforced: the pids controller is missing"]

@@ -79,8 +79,13 @@ class Containing:
         except CorralError as error:
             self._degraded("", f"its tmux server has no unit of its own: {error.message}")
 
-    async def admit(self, sessions: Sequence[Session], limits: dict[str, Limits], order: TeamOrder) -> dict[str, str]:
-        """Contain these sessions and let them go on. Returns the runs that must not, and why (run → problem)."""
+    async def admit(
+        self, sessions: Sequence[Session], limits: dict[str, Limits], order: TeamOrder
+    ) -> tuple[dict[str, str], list[str]]:
+        """Contain these sessions and let them go on.
+
+        Returns the runs that must not, and why (run → problem), and what a person should know besides.
+        """
         living = [session for session in sessions if not session.dead]
         admission = await self._admitted(living, limits, order)
         refused: dict[str, str] = {}
@@ -98,7 +103,7 @@ class Containing:
             self._launches.open_gate(session.agent, session.run)
         for note in admission.notes:
             self._degraded("", note)
-        return refused
+        return refused, admission.notes
 
     def passed(self, sessions: Sequence[Session]) -> None:
         """Take away the gates of those that have started their program."""

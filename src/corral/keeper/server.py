@@ -34,7 +34,7 @@ from corral.ports.keeper import (
     LogPage,
     Report,
     Repository,
-    Run,
+    Started,
     TeamOrder,
     Workspace,
     WorkspaceRemoval,
@@ -104,7 +104,7 @@ class KeeperService:
     ) -> WorkspaceRemoval:
         return await self._tools.workspaces.remove(team=team, agent=agent, path=path, repo=repo, discard=discard)
 
-    async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> list[Run]:
+    async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> Started:
         return await self._team(team).start(launches, order)
 
     async def freeze(self, team: str, runs: list[str], *, frozen: bool) -> None:

@@ -32,6 +32,7 @@ from corral.ports.keeper import (
     RunExited,
     RunReady,
     ServerChanged,
+    Started,
     TeamOrder,
 )
 from corral.ports.runtime import Session, SessionOrder
@@ -98,7 +99,7 @@ class TeamKeeper:
 
     # Starting
 
-    async def start(self, launches: Sequence[Launch], order: TeamOrder) -> list[Run]:
+    async def start(self, launches: Sequence[Launch], order: TeamOrder) -> Started:
         """Start the runs in one go. What cannot be launched at all is an outcome of its own, not an error."""
         gated = self._containing.gated(order)
         self.up = True
@@ -125,7 +126,7 @@ class TeamKeeper:
         sessions = [outcome for outcome in outcomes.values() if isinstance(outcome, Session)]
         point("keeper.sessions_started")
         limits = {launch.run: launch.limits for launch in launches}
-        refused = await self._containing.admit(sessions, limits, order)
+        refused, notes = await self._containing.admit(sessions, limits, order)
         if refused:
             await self.stop({run: self._agents[run] for run in refused}, 0)
             problems.update(refused)
@@ -142,7 +143,7 @@ class TeamKeeper:
             else:
                 over = self._launches.exit_code(launch.agent, launch.run) is not None
                 runs.append(msgspec.structs.replace(await self._describe(outcome), over=over))
-        return runs
+        return Started(runs=runs, notes=notes)
 
     def watch_ready(self, run: str) -> None:
         """Report when the run can take a message."""

@@ -100,6 +100,14 @@ class Run(Record, frozen=True):
     containment_why: str = ""
 
 
+class Started(Record, frozen=True):
+    """What came of starting some runs."""
+
+    runs: list[Run] = []
+    #: What a person should know besides: limits that nothing enforces.
+    notes: list[str] = []
+
+
 class Inventory(Record, frozen=True):
     """Everything of a team that the keeper can see on its host."""
 
@@ -271,7 +279,7 @@ class Keeper(Protocol):
     ) -> WorkspaceRemoval:
         """Remove a worktree if no work would be lost by it, or if `discard` says so."""
 
-    async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> list[Run]:
+    async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> Started:
         """Start the runs, all in one go; each has its own outcome. Idempotent by run."""
 
     async def freeze(self, team: str, runs: list[str], *, frozen: bool) -> None:

@@ -210,7 +210,8 @@ class UpWork:
             self._step(agent.name, "starting")
         loop = asyncio.get_running_loop()
         began = loop.time()
-        over = await self._supervisor.start(team, [agent.name for agent in agents], self._who, environments)
+        over, notes = await self._supervisor.start(team, [agent.name for agent in agents], self._who, environments)
+        self.notes.extend(notes)
         await asyncio.sleep(max(0.0, began + _SETTLE_SECONDS - loop.time()))
         await self._be_told(over)
         for agent in agents:

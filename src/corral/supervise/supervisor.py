@@ -30,6 +30,7 @@ from corral.ports.keeper import (
     RunExited,
     RunReady,
     ServerChanged,
+    Started,
     TeamOrder,
 )
 from corral.supervise import observe
@@ -96,11 +97,11 @@ class Supervisor:
 
     async def start(
         self, team: str, names: Sequence[str], who: Who, environments: Mapping[str, dict[str, str]] | None = None
-    ) -> list[str]:
+    ) -> tuple[list[str], list[str]]:
         """Start a new run of each agent. Without environments, each gets the one of its last run.
 
-        Returns those that have ended already, of which more will be known in a moment. Raises only if nothing can be
-        known; what could not be started is `failed` in the registry afterwards.
+        Returns those that have ended already, of which more will be known in a moment, and what a person should know
+        besides. Raises only if nothing can be known; what could not be started is `failed` in the registry afterwards.
         """
         keeper = await self.link.open()
         hello = self.link.hello
@@ -136,14 +137,14 @@ class Supervisor:
             for agent in begun
         ]
         try:
-            runs = await self._launch(team, launches)
+            started = await self._launch(team, launches)
         except CorralError as error:
             await self._start_failed(begun, error)
             raise
         point("daemon.launched")
-        await self._note_started(team, runs)
+        await self._note_started(team, started.runs)
         point("daemon.started_written")
-        return [run.agent for run in runs if run.over]
+        return [run.agent for run in started.runs if run.over], started.notes
 
     async def stop(self, team: str, names: Sequence[str], grace: float, who: Who) -> Ended:
         """End these agents with everything they started, also what a failed one left behind."""
@@ -199,7 +200,7 @@ class Supervisor:
                 "try again when tmux answers; `corral down` ends what is provably ours in any case",
             )
 
-    async def _launch(self, team: str, launches: list[Launch]) -> list[Run]:
+    async def _launch(self, team: str, launches: list[Launch]) -> Started:
         """Start the runs, also over a keeper that dies on the way: a run that is there is never started again."""
         declared = self._registry.teams[team]
         order = TeamOrder(systemd=declared.systemd, limits=declared.limits)

@@ -19,7 +19,7 @@ from corral.adapters.cgroup.contained import Contained
 from corral.adapters.cgroup.home import Home
 from corral.adapters.procfs.containment import ProcessContainment
 from corral.domain.errors import CorralError
-from corral.domain.limits import Limits
+from corral.domain.limits import NO_LIMITS, Limits
 from corral.ports.containment import Admission, Placement
 from corral.ports.keeper import Check, Ended
 from corral.ports.usage import Usage
@@ -85,9 +85,12 @@ class CgroupContainment:
         notes: list[str] = []
         for place in self._home.teams(team):
             notes += _notes("", limit_files.write(place, team_limits))
-        for agent, groups in self._home.agents(team, limits).items():
+        found = self._home.agents(team, limits)
+        for agent, groups in found.items():
             for group in groups:
                 notes += _notes(agent, limit_files.write(group, limits[agent]))
+        outside = {agent: wanted for agent, wanted in limits.items() if agent not in found}
+        notes += await self._sweep.limit(team, outside, NO_LIMITS)
         return list(dict.fromkeys(notes))
 
     async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None:

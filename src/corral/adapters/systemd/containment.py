@@ -28,7 +28,7 @@ from corral.adapters.systemd.slices import Place, Slices
 from corral.adapters.systemd.spawned import SpawnedScopes, is_spawned
 from corral.domain import units
 from corral.domain.errors import CorralError, UnavailableError
-from corral.domain.limits import Limits
+from corral.domain.limits import NO_LIMITS, Limits
 from corral.ports.containment import Admission, Placement
 from corral.ports.keeper import Check, Ended, Residue
 from corral.ports.usage import Usage
@@ -42,6 +42,7 @@ _LEFT_IN_SERVER_SECONDS = 1.0
 class Below(Sweep, Protocol):
     """The level below, for agents that have no scope."""
 
+    async def limit(self, team: str, limits: Mapping[str, Limits], team_limits: Limits) -> list[str]: ...
     async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None: ...
     async def usage(self, team: str) -> list[Usage]: ...
 
@@ -163,9 +164,13 @@ class SystemdContainment:
 
     async def limit(self, team: str, limits: Mapping[str, Limits], team_limits: Limits) -> list[str]:
         """See `Containment.limit`."""
-        problems = []
+        problems: list[str] = []
         around: set[str] = set()
-        for scope, group in (await self._found(team)).items():
+        found = await self._found(team)
+        contained = {scope.agent for scope in found}
+        outside = {agent: wanted for agent, wanted in limits.items() if agent not in contained}
+        problems += await self._sweep.limit(team, outside, NO_LIMITS)
+        for scope, group in found.items():
             around.update([os.path.basename(os.path.dirname(group.path))] if group is not None else [])
             if scope.agent not in limits:
                 continue

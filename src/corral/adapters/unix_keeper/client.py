@@ -23,7 +23,7 @@ from corral.ports.keeper import (
     LogPage,
     Report,
     Repository,
-    Run,
+    Started,
     TeamOrder,
     Workspace,
     WorkspaceRemoval,
@@ -117,8 +117,8 @@ class KeeperClient:
             discard=discard,
         )
 
-    async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> list[Run]:
-        return await self._call(list[Run], "start", _SLOW_SECONDS, team=team, launches=launches, order=order)
+    async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> Started:
+        return await self._call(Started, "start", _SLOW_SECONDS, team=team, launches=launches, order=order)
 
     async def freeze(self, team: str, runs: list[str], *, frozen: bool) -> None:
         await self._call(type(None), "freeze", team=team, runs=runs, frozen=frozen)
