@@ -15,10 +15,18 @@ from dataclasses import dataclass, field
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.processes import Process
 
-#: Rounds of SIGKILL before we say that something cannot be ended. A fork bomb loses long before; a process in D
-#: state never will, and is reported instead.
-_KILL_ROUNDS = 40
+#: How long to go on killing before we say that something cannot be ended. What forks as fast as it is killed loses long
+#: before: it has to get away every time, and we have to catch it once.
+_KILL_SECONDS = 10.0
+#: The same, if all that is left waits for the kernel (state D). It may never end, and is reported instead.
+_KERNEL_SECONDS = 2.0
 _KILL_WAIT = 0.25
+#: A list of processes takes a moment to read. What forks and ends meanwhile may be nowhere in it.
+_LOOKS_AT_NOTHING = 3
+_BETWEEN_LOOKS = 0.005
+#: How far ahead a child's pid may be, and how often in a row we run after one.
+_NEXT_PIDS = 200
+_CHASES = 50
 #: What ends last gets this long to do so by itself.
 _LAST_SECONDS = 1.0
 
@@ -40,7 +48,29 @@ class _Family:
         self._find_roots = find_roots
         self._known: dict[tuple[int, int], Process] = {}
 
-    def look(self) -> list[Process]:
+    async def look(self) -> list[Process]:
+        """What there is of it now. That nothing is left is believed only when it is seen more than once."""
+        before = bool(self._known)
+        for _ in range(_LOOKS_AT_NOTHING if before else 1):
+            if alive := self._look():
+                return alive
+            if before:
+                await asyncio.sleep(_BETWEEN_LOOKS)
+        return []
+
+    def chase(self, ended: list[Process]) -> list[Process]:
+        """What was started while the last look took its time: only the next pids are read, which is quick.
+
+        What forks and ends, over and over, is never in a list of a thousand processes long enough to be met. Its
+        children have the next pids, and its marker.
+        """
+        last = max(process.pid for process in ended)
+        born = [process for pid in range(last + 1, last + _NEXT_PIDS) if (process := proc.read(pid)) is not None]
+        alive = [process for process in self._find_roots(born) if proc.is_alive(process)]
+        self._known.update((process.key, process) for process in alive)
+        return alive
+
+    def _look(self) -> list[Process]:
         everyone = proc.every_process()
         running = {process.key: process for process in everyone}
         roots = [running[key] for key in self._known if key in running]
@@ -65,7 +95,7 @@ async def end(
     deadline = loop.time() + grace
     patience = loop.time() + _LAST_SECONDS
     asked: set[tuple[int, int]] = set()
-    while alive := family.look():
+    while alive := await family.look():
         first = [process for process in alive if not ends_last(process)]
         if first:
             patience = loop.time() + _LAST_SECONDS
@@ -81,17 +111,23 @@ async def end(
             break
         await wait_gone(first or alive, remaining if first else min(remaining, patience - loop.time()))
     killed: set[tuple[int, int]] = set()
-    for _ in range(_KILL_ROUNDS):
-        alive = family.look()
-        if not alive:
+    began = loop.time()
+    while alive := await family.look():
+        took = loop.time() - began
+        if took > _KILL_SECONDS or (took > _KERNEL_SECONDS and all(process.state == "D" for process in alive)):
             break
-        for process in alive:
-            last = ends_last(process)
-            if proc.send_signal(process, signal.SIGKILL) and not last:
-                killed.add(process.key)
+        for _ in range(_CHASES):
+            for process in alive:
+                last = ends_last(process)
+                if proc.send_signal(process, signal.SIGKILL) and not last:
+                    killed.add(process.key)
+            born = family.chase(alive)
+            if not born:
+                break
+            alive = born
         await wait_gone(alive, _KILL_WAIT)
     outcome.killed = len(killed)
-    outcome.left = family.look()
+    outcome.left = await family.look()
     return outcome
 
 
