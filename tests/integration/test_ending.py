@@ -14,7 +14,9 @@ from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.processes import Process
 from tests.support.waiting import wait_for
 
-MARKER = b"CORRAL_TEST_ENDING=this"
+#: Of this run alone: the tests may run beside themselves.
+_VALUE = f"this-{os.getpid()}"
+MARKER = f"CORRAL_TEST_ENDING={_VALUE}".encode()
 
 
 def ours(everyone: list[Process]) -> list[Process]:
@@ -27,7 +29,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     started: list[subprocess.Popen[bytes]] = []
 
     def run(script: str, marked: bool = True) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, **({"CORRAL_TEST_ENDING": "this"} if marked else {})}
+        environment = {**os.environ, **({"CORRAL_TEST_ENDING": _VALUE} if marked else {})}
         process = subprocess.Popen(
             ["sh", "-c", script], env=environment, stdout=subprocess.PIPE, start_new_session=True
         )
@@ -126,6 +128,6 @@ def test_a_marker_counts_only_as_a_whole_variable(start: Callable[..., subproces
     process = start("echo ready; exec sleep 1000")
     running = proc.read(process.pid)
     assert running is not None
-    assert proc.marked([running], [b"CORRAL_TEST_ENDING=thi"]) == []
-    assert proc.marked([running], [b"TEST_ENDING=this"]) == []
+    assert proc.marked([running], [MARKER[:-1]]) == []
+    assert proc.marked([running], [MARKER.removeprefix(b"CORRAL_")]) == []
     assert proc.marked([running], [MARKER]) == [running]
