@@ -1,13 +1,30 @@
-"""Running git: no prompt, no pager, no locale, a time limit, and one sentence with a remedy when it fails."""
+"""Running git: no prompt, no pager, no locale, a time limit, and one sentence with a remedy when it fails.
+
+The repository's configuration is shared by all its worktrees, so an agent can write there what our git would run. It
+runs as little of it as can be.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 
 from corral.domain.errors import CorralError, UnavailableError
 
-_SECONDS = 300.0
+#: For what looks or removes: `down` must come to an end, whatever is the matter with a repository.
+_SECONDS = 60.0
+#: For what makes something: a checkout may be large, and a person's hooks may take their time.
+_MAKING_SECONDS = 300.0
+#: Until one that was killed is gone.
+_KILLED_SECONDS = 2.0
+
+#: Programs that git would run by itself while it looks: the file system monitor, and hooks.
+_NO_MONITOR = ("-c", "core.fsmonitor=false")
+_NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
+#: What tells whose a process is. What a hook leaves running is of no agent.
+_MARKERS = ("CORRAL_AGENT", "CORRAL_TEAM", "CORRAL_RUN", "CORRAL_INSTANCE")
 
 #: Words in what git says, and what helps then; the first that fits counts.
 _REMEDIES = (
@@ -31,22 +48,27 @@ class GitError(CorralError):
     code = "git"
 
 
-def git(directory: str, *arguments: str, feed: bytes = b"", seconds: float = _SECONDS) -> str:
-    """The output of `git -C directory …`, with `feed` on its standard input; raises GitError with what git said."""
-    argv = ["git", "-C", directory, *arguments]
+def git(directory: str, *arguments: str, feed: bytes = b"", making: bool = False, seconds: float | None = None) -> str:
+    """The output of `git -C directory …`, with `feed` on its standard input; raises GitError with what git said.
+
+    What is `making` something runs the person's hooks, and may take longer.
+    """
+    argv = ["git", "-C", directory, *_NO_MONITOR, *(() if making else _NO_HOOKS), *arguments]
+    limit = seconds if seconds is not None else _MAKING_SECONDS if making else _SECONDS
     try:
-        done = subprocess.run(argv, capture_output=True, input=feed, env=_environment(), timeout=seconds, check=False)
+        code, output, complaint = _run(argv, feed, limit)
     except FileNotFoundError as error:
         raise UnavailableError("git is not installed, or not on PATH", "apt-get install git") from error
     except subprocess.TimeoutExpired as error:
         raise UnavailableError(
-            f"git {arguments[0]} in {directory} did not end within {seconds:.0f} s", "is its disk or a hook hanging?"
+            f"git {arguments[0]} in {directory} did not end within {limit:.0f} s",
+            "is its disk hanging, or a hook or filter of the repository?",
         ) from error
-    if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace")
-        what = in_one_line(said) or f"exit code {done.returncode}"
+    if code != 0:
+        said = complaint.decode("utf-8", "replace")
+        what = in_one_line(said) or f"exit code {code}"
         raise GitError(f"git {arguments[0]} in {directory}: {what}", remedy(said, directory))
-    return done.stdout.decode("utf-8", "surrogateescape")
+    return output.decode("utf-8", "surrogateescape")
 
 
 def in_one_line(said: str) -> str:
@@ -67,7 +89,34 @@ def remedy(said: str, directory: str) -> str:
     return _OTHERWISE.format(directory=directory)
 
 
+def _run(argv: list[str], feed: bytes, seconds: float) -> tuple[int, bytes, bytes]:
+    """Run it to its end; exit code, output and complaints. When time is up, what it started ends with it."""
+    process = subprocess.Popen(
+        argv,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=_environment(),
+        # A group of its own: a hook or filter that hangs is git's child, and would stay behind it.
+        start_new_session=True,
+    )
+    try:
+        output, complaint = process.communicate(feed, timeout=seconds)
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        # One that waits for a dead disk cannot be killed; it is not waited for in turn.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_KILLED_SECONDS)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        raise
+    return process.returncode, output, complaint
+
+
 def _environment() -> dict[str, str]:
     # GIT_DIR and its kin would point git at another repository than the one named.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name not in _MARKERS}
     return {**kept, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}

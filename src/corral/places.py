@@ -28,14 +28,15 @@ class Places:
     def from_environment(cls, environ: "os._Environ[str] | dict[str, str] | None" = None) -> "Places":
         """The instance that the environment names; the defaults follow XDG."""
         env = os.environ if environ is None else environ
-        home = env.get("CORRAL_HOME") or os.path.join(
-            env.get("XDG_STATE_HOME") or os.path.join(_user_home(env), ".local", "state"), "corral"
-        )
+        usual = os.path.join(env.get("XDG_STATE_HOME") or os.path.join(_user_home(env), ".local", "state"), "corral")
+        home = env.get("CORRAL_HOME") or usual
         runtime = env.get("CORRAL_RUNTIME_DIR")
         if not runtime:
             session_dir = env.get("XDG_RUNTIME_DIR")
             # Without a login session there is no runtime directory; one below the home is private and survives.
-            runtime = os.path.join(session_dir, "corral") if session_dir else os.path.join(home, "run")
+            runtime = (
+                os.path.join(session_dir, _directory_of(home, usual)) if session_dir else os.path.join(home, "run")
+            )
         return cls(home, runtime)
 
     @property
@@ -84,6 +85,11 @@ class Places:
         """Launch files (0600): the command and the environment of a run, secrets included."""
         return os.path.join(self.runtime, "launch")
 
+    @property
+    def own_dir(self) -> str:
+        """A directory for each run, where the agent's own tmux has its sockets. Short, or they would not fit."""
+        return os.path.join(self.runtime, "own")
+
     def tmux_socket(self, team: str) -> str:
         return os.path.join(self.tmux_dir, team + ".sock")
 
@@ -105,33 +111,81 @@ class Places:
             )
 
     def create(self) -> None:
-        """Make the directories, 0700 and ours; refuse ones that others could reach into."""
+        """Make the directories, 0700 and ours; refuse ones that are somebody else's, or are for other things too."""
         self.check_length()
-        for path in (self.home, self.runtime, self.tmux_dir, self.launch_dir):
-            _private_directory(path)
+        every = (self.home, self.runtime, self.tmux_dir, self.launch_dir, self.own_dir)
+        # All of them before the first is made: who is refused finds everything as it was.
+        for path in every:
+            self._refuse_if_not_for_us(path)
+        for path in every:
+            _make(path)
+            # Somebody else may have been quicker.
+            self._refuse_if_not_for_us(path)
+            if os.stat(path).st_mode & 0o077:
+                os.chmod(path, 0o700)
+
+    def may_close(self, path: str) -> bool:
+        """True if `path`, one of our directories, is for Corral alone: nobody else minds when it is closed to others.
+
+        `CORRAL_HOME=/tmp` is soon said, and with `/tmp` closed nobody could work on this host any more.
+        """
+        ours = self.home if path == self.home else self.runtime
+        marks = (self.database, self.daemon_lock, self.start_lock, self.keeper_lock, self.daemon_socket)
+        try:
+            return not os.listdir(path) or any(os.path.dirname(mark) == ours and _is_mine(mark) for mark in marks)
+        except OSError:
+            return False
+
+    def _refuse_if_not_for_us(self, path: str) -> None:
+        try:
+            info = os.stat(path)
+        except OSError:
+            return  # to be made; if that fails, it says why
+        if not stat.S_ISDIR(info.st_mode):
+            raise CorralError(f"{path} is not a directory", "move it away, or set CORRAL_HOME or CORRAL_RUNTIME_DIR")
+        if info.st_uid != os.getuid():
+            raise RefusedError(
+                f"{path} belongs to uid {info.st_uid}, not to you",
+                "set CORRAL_HOME and CORRAL_RUNTIME_DIR to directories of your own",
+            )
+        if info.st_mode & 0o077 and not self.may_close(path):
+            variable = "CORRAL_HOME" if path == self.home else "CORRAL_RUNTIME_DIR"
+            raise RefusedError(
+                f"{path} is open to others (mode {stat.S_IMODE(info.st_mode):04o}) and holds things that are not "
+                "Corral's, so it was not closed to them",
+                f"set {variable} to a directory for Corral alone, or if this is one: chmod 700 {path}",
+            )
+
+
+def _directory_of(home: str, usual: str) -> str:
+    """The directory below that of the session: one for each home, so that another home alone is another instance."""
+    home = os.path.abspath(home)
+    if home == os.path.abspath(usual):
+        return "corral"
+    from binascii import crc32
+
+    return f"corral-{crc32(os.fsencode(home)):08x}"
 
 
 def _user_home(env: "os._Environ[str] | dict[str, str]") -> str:
     return env.get("HOME") or os.path.expanduser("~")
 
 
-def _private_directory(path: str) -> None:
+def _is_mine(path: str) -> bool:
+    """True if it is there, and nobody else put it there: in a directory like /tmp anybody can make a `corral.db`."""
+    try:
+        return os.lstat(path).st_uid == os.getuid()
+    except OSError:
+        return False
+
+
+def _make(path: str) -> None:
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         if not os.path.isdir(path):
             os.makedirs(path, mode=0o700, exist_ok=True)
-        info = os.stat(path)
     except OSError as error:
         raise CorralError(
             f"cannot make the directory {path}: {error.strerror}",
             "make it writable for you, or set CORRAL_HOME and CORRAL_RUNTIME_DIR to directories that are",
         ) from error
-    if not stat.S_ISDIR(info.st_mode):
-        raise CorralError(f"{path} is not a directory", "move it away, or set CORRAL_HOME or CORRAL_RUNTIME_DIR")
-    if info.st_uid != os.getuid():
-        raise RefusedError(
-            f"{path} belongs to uid {info.st_uid}, not to you",
-            "set CORRAL_HOME and CORRAL_RUNTIME_DIR to directories of your own",
-        )
-    if info.st_mode & 0o077:
-        os.chmod(path, 0o700)

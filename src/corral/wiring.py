@@ -141,7 +141,7 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
             directories, team_markers(instance, team), asking
         ),
         log=lambda team, agent: LogBook(places.agent_log(team, agent)),
-        launches=lambda team: LaunchFiles(os.path.join(places.launch_dir, team)),
+        launches=lambda team: LaunchFiles(os.path.join(places.launch_dir, team), places.own_dir),
     )
     service = KeeperService(
         tools=tools,

@@ -38,7 +38,8 @@ async def choose(places: Places, instance: str) -> Containment:
     except CorralError as error:
         why = error.message
     if variable:
-        log.warning("%s=%r is set, but agents do not get scopes of their own: %s", variable, agent_slice, why)
+        why = f"{variable}={agent_slice} is set, but agents cannot be put there: {why}"
+        log.warning("%s", why)
     from corral.adapters.cgroup.containment import CgroupContainment
 
     found = await asyncio.to_thread(CgroupContainment.open, instance, sweep, why)

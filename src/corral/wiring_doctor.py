@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
+from corral.adapters.doctor import life
 from corral.adapters.doctor.view import LocalHost
 from corral.adapters.systemd.address import bus_address
 from corral.client.absence import unreachable_daemon
 from corral.client.answers import ask, ask_present_daemon, raise_refusal
 from corral.client.wire import DaemonAbsentError, request
 from corral.domain.diagnosis import Finding
-from corral.domain.diagnosis_facts import AgentRecord, Records
+from corral.domain.diagnosis_facts import AgentRecord, Life, Records
 from corral.domain.errors import CorralError
 from corral.places import Places
 from corral.ports.doctor import Hands, UserUnits
@@ -26,15 +27,19 @@ from corral.service.doctor import examine
 
 def run_doctor(places: Places, *, fix: bool) -> dict[str, object]:
     """Look at this host, heal if `fix` says so, and give the document of `corral doctor --json`."""
+    lives = life.look(places)
     with _user_units() as (units, no_units):
-        view = LocalHost(places, lambda: records(places), units, no_units=no_units)
+        view = LocalHost(places, lambda: records(places, lives), units, no_units=no_units, lives=lives)
         if not fix:
             return examine(view).as_json()
-        return examine(view, _hands(places, units), lambda healed: _journal(places, healed)).as_json()
+        return examine(view, _hands(places, units, lives), lambda healed: _journal(places, healed)).as_json()
 
 
-def records(places: Places) -> Records:
+def records(places: Places, lives: Sequence[Life]) -> Records:
     """What is known of teams and agents, from the daemon if it answers, else from the store if no daemon has it."""
+    for one in lives:
+        if one.of == "daemon" and one.answers is False:
+            return Records(source="unknown", why=f"the daemon (pid {one.pid}) has the store, and does not answer")
     try:
         return _of_daemon(places)
     except DaemonAbsentError:
@@ -75,10 +80,10 @@ def _of_daemon(places: Places) -> Records:
     )
 
 
-def _hands(places: Places, units: UserUnits | None) -> Hands:
+def _hands(places: Places, units: UserUnits | None, lives: Sequence[Life]) -> Hands:
     from corral.adapters.doctor.hands import LocalHands
 
-    return LocalHands(places, records(places).instance, units)
+    return LocalHands(places, records(places, lives).instance, units)
 
 
 def _journal(places: Places, tried: Sequence[Finding]) -> None:

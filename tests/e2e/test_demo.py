@@ -27,7 +27,7 @@ def test_once_shows_three_commits_and_the_receipt_and_leaves_nothing(own_directo
     for commit in ("Add up an order", "Explain how to order", "Test that an order adds up"):
         assert re.search(rf"^[*|/ ]+ [0-9a-f]+ {commit}$", done.stdout, re.MULTILINE), done.stdout
     assert "3 files changed" in done.stdout
-    for what in ("processes", "tmux servers", "sockets", "worktrees"):
+    for what in ("processes", "tmux servers", "sockets", "ports", "worktrees"):
         assert re.search(rf"✓ {what} +none left", done.stdout), done.stdout
     assert "\x1b" not in done.stdout
     assert not any(map(os.path.exists, SCRATCH.findall(done.stdout)))

@@ -41,6 +41,38 @@ def test_a_worktree_with_somebody_in_it_stays_until_they_have_left(instance: Ins
     assert not os.path.exists(place["a"])
 
 
+def test_rm_takes_no_worktree_from_under_somebody_either(instance: Instance, own_directory: Path) -> None:
+    instance.spec(toml({"a": {"command": IDLE}, "b": {"command": IDLE}}, repo=make(own_directory / "repo")))
+    instance.run("up")
+    place = {agent["agent"]: agent["workspace"] for agent in instance.json("ps")}
+    with somebody_in(place["a"]) as person:
+        in_it = f"sleep 86400 (pid {person.pid}) is in it"
+        assert instance.json("rm", "--force", "a", "b")["agents"] == [
+            {"agent": "a", "removed": True, "kept": place["a"], "detail": in_it},
+            {"agent": "b", "removed": True, "kept": None, "detail": ""},
+        ]
+        assert os.path.isdir(place["a"])
+        assert not os.path.exists(place["b"])
+        # What stays of an agent that is gone is as safe.
+        receipt = instance.json("down")
+        assert [(kept["path"], kept["why"]) for kept in receipt["kept"]] == [(place["a"], in_it)]
+        assert person.poll() is None
+    instance.run("down", "-t", "shop")
+    assert not os.path.exists(place["a"])
+
+
+def test_discard_takes_it_away_and_names_whoever_was_there(instance: Instance, own_directory: Path) -> None:
+    instance.spec(toml({"a": {"command": IDLE}}, repo=make(own_directory / "repo")))
+    instance.run("up")
+    (place,) = [agent["workspace"] for agent in instance.json("ps")]
+    with somebody_in(place) as person:
+        (done,) = instance.json("rm", "--force", "--discard", "a")["agents"]
+        assert (done["kept"], done["detail"]) == (None, f"sleep 86400 (pid {person.pid}) is in it")
+        assert person.poll() is None
+    assert not os.path.exists(place)
+    down(instance)
+
+
 def test_in_a_shared_workspace_others_are_named_and_whoever_asks_is_not(instance: Instance) -> None:
     instance.spec(toml({"a": {"command": IDLE}}))
     instance.run("up")

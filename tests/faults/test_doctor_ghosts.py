@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from corral.adapters.doctor import socket_diag
 from corral.adapters.doctor.population import look
 from corral.adapters.doctor.servers import Servers
+from corral.adapters.procfs import socket_diag
 from corral.places import Places
 from tests.faults.support.ghosts import Another, another, aside, ask, doctor, down, fixes, found, peer
 from tests.faults.support.population import environment, population, send_signal, tmux_servers
@@ -263,22 +263,18 @@ def test_a_server_that_an_agent_started_for_itself_is_the_agents_own(shop: Shop,
         assert not path.exists()
 
 
-def test_without_the_kernels_list_of_files_paths_and_peers_tell(
+def test_without_the_kernels_list_nothing_is_called_a_ghost_and_that_is_said(
     own_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused() -> list[socket_diag.Listener]:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(socket_diag, "listeners", refused)
-    gone, taken = own_directory / "gone.sock", own_directory / "taken.sock"
-    with another(gone) as unlinked, another(taken) as replaced:
+    gone = own_directory / "gone.sock"
+    with another(gone, {"CORRAL_INSTANCE": "0123456789ab", "CORRAL_TEAM": "shop"}) as unlinked:
         os.unlink(gone)
-        os.unlink(taken)
-        with another(taken) as reachable:
-            places = Places(str(own_directory / "h"), str(own_directory / "r"))
-            servers = Servers(look(), places)
-            standing = {server.pid: (server.standing, server.replaced_by) for server in servers.servers()}
-            assert standing[unlinked.pid] == ("unlinked", None)
-            assert standing[replaced.pid] == ("replaced", reachable.pid)
-            assert standing[reachable.pid] == ("reachable", None)
-            assert "paths only" in servers.incomplete
+        places = Places(str(own_directory / "h"), str(own_directory / "r"))
+        servers = Servers(look(), places)
+        (server,) = [server for server in servers.servers() if server.pid == unlinked.pid]
+        assert (server.standing, server.path) == ("unclear", places.tmux_socket("shop"))
+        assert "does not list sockets (Operation not permitted)" in servers.incomplete

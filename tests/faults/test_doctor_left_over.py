@@ -150,12 +150,17 @@ class TestSessions:
         assert {agent: [pid] for agent, pid in before.items()} == population(instance)
         down(instance)
 
-    def test_a_terminal_that_a_person_opened_beside_is_nobodys_business(self, instance: Instance) -> None:
+    def test_a_session_that_somebody_opened_on_our_server_is_named_and_left_alone(self, instance: Instance) -> None:
         _up(instance)
+        assert found(doctor(instance), "stray_sessions") == []  # the hidden hub is none
         socket = os.path.join(instance.runtime, "tmux", "shop.sock")
-        ask(socket, "new-window", "-d", "-t", "=a-1:", "exec cat")
-        assert found(doctor(instance), "stray_sessions") == []
+        ask(socket, "new-session", "-d", "-s", "stray", "exec sleep 86401")
+        (finding,) = found(doctor(instance), "stray_sessions")
+        assert (finding["severity"], finding["ours"], finding["command"]) == ("info", False, "sleep 86401")
+        found(doctor(instance, "--fix"), "stray_sessions")
+        assert processes.is_alive(finding["pid"])
         down(instance)
+        assert not processes.is_alive(finding["pid"])
 
     def test_a_server_of_a_team_that_is_not_up_is_named(self, instance: Instance) -> None:
         _up(instance)

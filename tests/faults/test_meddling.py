@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.support.population import kill_keeper
 from tests.faults.support.teams import IDLE, down, ps, toml
 from tests.support.instance import Instance
 from tests.support.repos import git
@@ -44,6 +45,47 @@ def test_a_foreign_session_under_an_agents_name_makes_room(instance: Instance) -
     tmux(instance, "new-session", "-d", "-s", "a", "sleep 86403")
     instance.run("up")
     assert ps(instance)["a"]["state"] == "running"
+
+
+def _sessions_of_windows(instance: Instance) -> set[str]:
+    return set(tmux(instance, "list-panes", "-a", "-F", "#{session_name} #{pane_id} #{pane_pid}").splitlines())
+
+
+@pytest.mark.parametrize("looks", ["attach", "next keeper"])
+def test_a_session_that_was_killed_is_there_again_before_anybody_attaches(instance: Instance, looks: str) -> None:
+    instance.spec(toml({"a": {"command": ["sh", "-c", "while read line; do echo said $line; done"]}}))
+    instance.run("up")
+    before, pid = _sessions_of_windows(instance), ps(instance)["a"]["pid"]
+    tmux(instance, "kill-session", "-t", "=a")
+    if looks == "next keeper":
+        kill_keeper(instance)
+        wait_for(lambda: _sessions_of_windows(instance) == before, what="the session of the agent")
+    *command, target = instance.json("attach", "a")["argv"]
+    assert _sessions_of_windows(instance) == before
+    assert tmux(instance, "display-message", "-p", "-t", target, "#{session_name}").split() == ["a"]
+    assert "attach-session" in command
+    agent = ps(instance)["a"]
+    assert (agent["state"], agent["pid"]) == ("running", pid)
+    instance.run("send", "a", "hello")
+    wait_for(lambda: "said hello" in instance.run("logs", "a").stdout, what="the words after the session was lost")
+
+
+def test_an_agent_whose_session_was_killed_is_stopped_without_the_others_being_lost(instance: Instance) -> None:
+    instance.spec(toml({"a": {"command": IDLE}, "b": {"command": IDLE}}))
+    instance.run("up")
+    tmux(instance, "kill-session", "-t", "=a")
+    instance.run("stop", "a")
+    assert {name: agent["state"] for name, agent in ps(instance).items()} == {"a": "stopped", "b": "running"}
+    assert {line.split()[0] for line in _sessions_of_windows(instance)} == {"_hub", "b"}
+
+
+def test_an_agent_whose_name_somebody_took_shows_in_that_session(instance: Instance) -> None:
+    instance.spec(toml({"a": {"command": IDLE}}))
+    instance.run("up")
+    (pane,) = tmux(instance, "list-panes", "-t", "=a:", "-F", "#{pane_id}").split()
+    tmux(instance, "kill-session", "-t", "=a", ";", "new-session", "-d", "-s", "a", "sleep 86404")
+    target = instance.json("attach", "a")["argv"][-1]
+    assert tmux(instance, "display-message", "-p", "-t", f"{target}:", "#{pane_id}").split() == [pane]
 
 
 def test_without_its_hub_a_team_is_found_again_and_recorded(instance: Instance) -> None:

@@ -61,8 +61,8 @@ def test_from_inside_a_persons_tmux_everything_works_and_that_tmux_is_as_before(
         assert_one_of_each(instance, {"a-1", "a-2"})
         for agent in ps(instance).values():
             found = environment(agent["pid"])
-            assert found["TMUX"].startswith(f"{instance.runtime}/tmux/shop.sock,")
-            assert found["TMUX_PANE"]
+            assert not found.keys() & {"TMUX", "TMUX_PANE"}
+            assert found["TMUX_TMPDIR"] == f"{instance.runtime}/own/{found['CORRAL_RUN']}"
         down(instance)
         assert subprocess.run(question, capture_output=True, check=True).stdout == before
     finally:
@@ -73,7 +73,7 @@ def test_from_inside_a_persons_tmux_everything_works_and_that_tmux_is_as_before(
 
 def test_an_agent_that_runs_a_tmux_of_its_own_is_taken_down_with_it(instance: Instance, own_directory: Path) -> None:
     socket = own_directory / "agents.sock"
-    script = f"unset TMUX; tmux -S {socket} -f /dev/null new-session -d sleep 86404; exec sleep 86400"
+    script = f"tmux -S {socket} -f /dev/null new-session -d sleep 86404; exec sleep 86400"
     instance.spec(toml({"a": {"command": ["sh", "-c", script]}}))
     instance.run("up")
     asked = ["tmux", "-N", "-S", str(socket), "display-message", "-p", "#{pid}"]

@@ -139,6 +139,61 @@ def test_directories_are_private_also_those_that_were_open_before(instance: Inst
                 assert stat.S_IMODE(os.lstat(os.path.join(path, file)).st_mode) & 0o077 == 0, file
 
 
+@pytest.mark.parametrize("which", ["home", "runtime"])
+def test_an_open_directory_that_holds_other_things_is_refused_and_left_as_it_is(
+    instance: Instance, own_directory: Path, which: str
+) -> None:
+    """`CORRAL_HOME=/tmp`, said by root, would close /tmp to everybody."""
+    instance.spec(toml({"a": {"command": IDLE}}))
+    shared = own_directory / "shared"
+    shared.mkdir()
+    (shared / "notes.txt").write_text("mine\n")
+    shared.chmod(0o1777)
+    setattr(instance, which, str(shared))
+    before = sorted(os.listdir(own_directory))
+    for command in (("up",), ("daemon", "start")):
+        code, error = instance.error(*command)
+        assert (code, error["code"]) == (4, "refused")
+        assert f"{shared} is open to others (mode 1777)" in error["message"]
+        assert {"home": "CORRAL_HOME", "runtime": "CORRAL_RUNTIME_DIR"}[which] in error["remedy"]
+        assert f"chmod 700 {shared}" in error["remedy"]
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o1777
+    assert os.listdir(shared) == ["notes.txt"]
+    assert sorted(os.listdir(own_directory)) == before
+    assert everything(instance) == []
+    instance.run("doctor", "--fix", check=False)
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o1777
+    shared.chmod(0o700)  # the remedy
+    instance.run("up")
+
+
+def test_an_open_directory_with_a_corral_db_of_somebody_else_is_refused(
+    instance: Instance, own_directory: Path
+) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can give a file away")
+    instance.spec(toml({"a": {"command": IDLE}}))
+    os.mkdir(instance.home)
+    bait = Path(instance.home, "corral.db")
+    bait.touch()
+    os.chown(bait, 65534, 65534)
+    os.chmod(instance.home, 0o777)
+    assert instance.error("up")[0] == 4
+    assert stat.S_IMODE(os.stat(instance.home).st_mode) == 0o777
+    bait.unlink()
+
+
+def test_directories_of_ours_that_somebody_opened_are_closed_again(instance: Instance) -> None:
+    instance.spec(toml({"a": {"command": IDLE}}))
+    instance.run("up")
+    instance.run("daemon", "stop")
+    opened = [instance.home, instance.runtime, os.path.join(instance.runtime, "tmux")]
+    for path in opened:
+        os.chmod(path, 0o755)
+    instance.run("daemon", "start")
+    assert [stat.S_IMODE(os.stat(path).st_mode) for path in opened] == [0o700] * 3
+
+
 def _runtime_of(own_directory: Path, length: int) -> str:
     return str(own_directory / ("r" * (length - len(str(own_directory)) - 1)))
 

@@ -76,6 +76,46 @@ def test_survivors_of_a_dead_server_are_found_by_down(instance: Instance, own_di
     assert population(instance) == {}
 
 
+def test_an_agent_that_lives_on_without_its_terminal_is_not_said_to_have_ended(
+    instance: Instance, own_directory: Path
+) -> None:
+    instance.spec(
+        toml({"deaf": {"command": alone(own_directory, prelude="trap '' HUP; ")}, "obedient": {"command": IDLE}})
+    )
+    instance.run("up")
+    pid, seq = ps(instance)["deaf"]["pid"], last_seq(instance)
+    _kill_server(instance)
+    told = await_event(instance, "agent.exited", "deaf", after=seq)["data"]["reason"]
+    await_event(instance, "agent.exited", "obedient", after=seq)
+    now = ps(instance)
+    assert "nobody saw how" in now["obedient"]["reason"]
+    for reason in (told, now["deaf"]["reason"]):
+        assert "1 task of it runs on without" in reason
+        assert "ended" not in reason
+    assert "corral stop ends it" in now["deaf"]["reason"]
+    assert population(instance) == {"deaf": [pid]}  # nobody ends it unasked
+    instance.run("stop", "deaf")
+    assert population(instance) == {}
+    assert (ps(instance)["deaf"]["state"], ps(instance)["deaf"]["reason"]) == ("stopped", "")
+
+
+def test_survivors_that_nobody_watched_are_found_by_the_next_daemon(instance: Instance, own_directory: Path) -> None:
+    instance.spec(toml({"deaf": {"command": alone(own_directory, prelude="trap '' HUP; ")}}))
+    instance.run("up")
+    instance.run("daemon", "stop")
+    _kill_server(instance)
+    instance.run("daemon", "start")
+    await_states(instance, {"deaf": "failed"})
+    assert "1 task of it runs on without" in ps(instance)["deaf"]["reason"]
+    (pid,) = population(instance)["deaf"]
+    survivor = processes.process(pid)
+    assert survivor is not None
+    processes.kill(survivor)
+    instance.run("daemon", "stop")
+    instance.run("daemon", "start")  # it looks before it answers
+    assert "nobody saw how" in ps(instance)["deaf"]["reason"]
+
+
 def test_survivors_are_gone_before_up_starts_their_successors(instance: Instance, own_directory: Path) -> None:
     instance.spec(toml({"deaf": {"command": alone(own_directory, prelude="trap '' HUP; "), "count": 3}}))
     instance.run("up")

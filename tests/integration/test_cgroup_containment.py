@@ -2,10 +2,12 @@
 
 import asyncio
 import os
+import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,7 @@ from corral.ports.containment import Admission, Containment, Placement
 from corral.ports.keeper import Check, Ended
 from corral.ports.usage import Usage
 from tests.support.cgroups import Subtree, in_state_d, subtree
+from tests.support.listeners import a_hand
 from tests.support.waiting import wait_for
 
 INSTANCE = f"t{os.getpid()}"
@@ -148,6 +151,7 @@ def test_the_whole_team_leaves_nothing(team: Team) -> None:
         "processes": 0,
         "tmux_servers": 0,
         "sockets": 0,
+        "ports": 0,
         "cgroups": 0,
     }
 
@@ -189,6 +193,22 @@ def test_the_census_names_what_only_its_cgroup_gives_away(team: Team) -> None:
         team.group("api").path,
     }
     assert census["cgroups"].residue[0].why == "has processes"
+
+
+def test_a_port_of_what_only_its_cgroup_gives_away_is_known_when_it_is_in_other_hands(
+    team: Team, own_directory: Path
+) -> None:
+    with a_hand(own_directory / "hand") as hand:
+        command = shlex.join(["env", "-i", "setsid", *hand.command])
+        team.start("api", f"({command} &) ; echo ready; exec sleep 1000")
+        names = hand.take()
+        team.down()
+        assert [(residue.name, residue.pid) for residue in team.census()["ports"].residue] == [
+            (name, os.getpid()) for name in names
+        ]
+        assert team.census()["processes"].found == 0
+        hand.let_go()
+        assert team.census()["ports"].found == 0
 
 
 def test_an_empty_cgroup_is_told_and_removed(team: Team) -> None:

@@ -187,3 +187,13 @@ def test_the_cgroup_of_a_process_that_is_gone_is_none(own: Subtree) -> None:
 def test_a_file_of_a_cgroup_that_is_not_there_reads_as_nothing(own: Subtree) -> None:
     assert own.top.read("no.such.file") is None
     assert Cgroup(name="/nowhere", path="/nowhere").words("cgroup.controllers") == frozenset()
+
+
+def test_cgroups_nested_deeper_than_python_goes_are_seen_ended_and_removed(own: Subtree) -> None:
+    deepest = own.make("/".join(["d"] * (sys.getrecursionlimit() + 200)))
+    process = own.start(deepest, "echo ready; exec sleep 1000")
+    assert own.top.pids() == [process.pid]
+    asyncio.run(killing.kill(own.top))
+    process.wait(10)
+    assert own.top.child("d").remove()
+    assert not own.top.child("d").exists()

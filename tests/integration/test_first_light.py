@@ -48,7 +48,7 @@ def test_up_starts_what_is_declared_and_down_leaves_nothing(instance: Instance) 
     receipt = instance.json("down")
     assert receipt["clean"] is True
     found = {check["what"]: check["found"] for check in receipt["checks"]}
-    assert found.keys() >= {"processes", "tmux_servers", "sockets", "worktrees"}
+    assert found.keys() >= {"processes", "tmux_servers", "sockets", "ports", "worktrees"}
     assert set(found.values()) == {0}
     assert not [pid for pid in pids if os.path.exists(f"/proc/{pid}")]
     assert instance.json("ps") == []

@@ -1,6 +1,7 @@
 """`[containment] systemd` decides whether systemd is used, must be used, or is left alone."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 
@@ -86,6 +87,7 @@ def test_off_leaves_panes_where_tmux_puts_them_and_down_still_leaves_nothing(
         agents = up(lab_instance, team(more=_OFF, api=_FUGITIVE, docs=IDLE))
         assert {agent["containment"] for agent in agents.values()} == {"process"}
         assert "off" in str(agents["api"]["containment_why"])
+        assert {one["containment"] for one in lab_instance.json("stats")} == {"process"}, "the team's line too"
         fugitive = pid_from(f"{lab_instance.directory}/bare")
         # tmux 3.5 moves the first process of a pane, which may have started others by then: they stay with the server.
         panes = [one.parent for agent in agents.values() if (one := process(pid_of(agent)))]
@@ -104,6 +106,86 @@ def test_off_leaves_panes_where_tmux_puts_them_and_down_still_leaves_nothing(
         ann.run("tmux", "-N", "-S", own_socket, "kill-server")
         wait_for(lambda: not is_alive(own_pane), what="her pane went")
         os.unlink(own_socket)
+
+
+@pytest.mark.parametrize("more", ["", _OFF], ids=["auto", "off"])
+def test_a_pane_of_a_persons_own_tmux_stays_though_something_marked_as_ours_runs_in_it(
+    lab_instance: LabInstance, ann: User, more: str
+) -> None:
+    """The scope of the pane names the server that made it, and that is hers. What carries our marker is ended alone."""
+    up(lab_instance, team(more=more))
+    marks = {"CORRAL_INSTANCE": _marker(server_of(lab_instance), "CORRAL_INSTANCE"), "CORRAL_TEAM": "shop"}
+    marked = " ".join(f"{name}={value}" for name, value in marks.items())
+    directory = f"{ann.runtime_dir}/lab-pane"
+    ann.bare("mkdir", directory)
+    own_socket = f"{directory}/sock"
+    # Only what a pane starts after a moment is in its scope for certain: tmux moves its first process.
+    script = (
+        f"sleep 1; sleep 2001 & echo $! >{directory}/plain; "
+        f"env {marked} sleep 2002 & echo $! >{directory}/marked; echo $$ >{directory}/shell; sleep 2003"
+    )
+    ann.run("tmux", "-S", own_socket, "-f", "/dev/null", "new-session", "-d", script)
+    try:
+        shell, plain, ours = (pid_from(f"{directory}/{name}") for name in ("shell", "plain", "marked"))
+        scope = unit_of(shell)
+        assert scope.startswith("tmux-spawn-")
+        assert unit_of(plain) == unit_of(ours) == scope
+
+        lab_instance.corral("stop", "api", "--grace", "1")
+        assert all(map(is_alive, (shell, plain, ours)))
+        receipt = lab_instance.json("down", "--grace", "1")
+        assert receipt["clean"] is True, receipt
+        assert not is_alive(ours)
+        assert is_alive(shell)
+        assert is_alive(plain)
+        assert scope in units(ann, "scope")
+    finally:
+        ann.run("tmux", "-N", "-S", own_socket, "kill-server")
+        wait_for(lambda: not is_alive(shell) and not is_alive(plain), what="her pane went")
+        ann.bare("rm", "-r", directory)
+
+
+def test_a_persons_server_that_carries_our_marker_is_not_the_teams(lab_instance: LabInstance, ann: User) -> None:
+    """It never was bound to the team's socket. The receipt names it, and its pane stays in its scope."""
+    up(lab_instance, team(more=_OFF))
+    own_socket = f"{ann.runtime_dir}/lab-own"
+    instance = _marker(server_of(lab_instance), "CORRAL_INSTANCE")
+    # The server alone is marked; the pane has cleared it, and is no child that the marker would give away.
+    pane = f"exec env -i /usr/bin/setsid -w /bin/sh -c 'echo $$ >{lab_instance.directory}/pane; sleep 2004; :'"
+    ann.run(
+        "env", f"CORRAL_INSTANCE={instance}", "CORRAL_TEAM=shop",
+        "tmux", "-S", own_socket, "-f", "/dev/null", "new-session", "-d", pane,
+    )  # fmt: skip
+    inside = pid_from(f"{lab_instance.directory}/pane")
+    scope = unit_of(inside)
+    try:
+        receipt = lab_instance.json("down", "--grace", "1", check=False)
+        units_check = next(check for check in receipt["checks"] if check["what"] == "units")
+        assert scope not in {residue["name"] for residue in units_check["residue"]}
+    finally:
+        ann.run("tmux", "-N", "-S", own_socket, "kill-server", check=False)
+        wait_for(lambda: not is_alive(inside), what="her pane went")
+        if os.path.exists(own_socket):
+            os.unlink(own_socket)
+        lab_instance.corral("down", "--grace", "1", check=False)
+
+
+def test_what_a_server_that_was_killed_left_in_its_scopes_still_goes(lab_instance: LabInstance) -> None:
+    up(lab_instance, team(more=_OFF))
+    sock = f"{lab_instance.runtime}/tmux/shop.sock"
+    script = f"cd {lab_instance.directory}; sleep 1; {_FUGITIVE}"
+    lab_instance.user.bare("tmux", "-N", "-S", sock, "new-window", "-d", "-t", "=api:", script)
+    fugitive = pid_from(f"{lab_instance.directory}/bare")
+    assert unit_of(fugitive).startswith("tmux-spawn-")
+    os.kill(server_of(lab_instance), signal.SIGKILL)
+    receipt = lab_instance.json("down", "--grace", "1")
+    assert receipt["clean"] is True, receipt
+    assert not is_alive(fugitive)
+
+
+def _marker(pid: int, name: str) -> str:
+    with open(f"/proc/{pid}/environ") as file:
+        return dict(entry.partition("=")[::2] for entry in file.read().split("\0"))[name]
 
 
 def test_off_ends_one_agent_with_all_that_it_started(lab_instance: LabInstance) -> None:

@@ -178,12 +178,12 @@ class _Api:
 
     async def remove(self, request: Request) -> Response:
         order = await requests.body(request, requests.RemoveBody)
-        who = requests.caller(request)
+        who, caller = requests.caller(request), requests.caller_pid(request)
         team, names = self._chosen(order)
 
         async def do(tell: Tell) -> object:
             outcomes = await self._services.agents.remove(
-                who, team, names, grace=order.grace, discard=order.discard, force=order.force, tell=tell
+                who, team, names, caller=caller, grace=order.grace, discard=order.discard, force=order.force, tell=tell
             )
             return {"team": team, "agents": outcomes}
 

@@ -11,7 +11,7 @@ from corral.cli.targets import here
 from corral.client.absence import error_of_absence
 from corral.client.answers import Record, records_of_present_daemon
 from corral.client.wire import DaemonAbsentError
-from corral.domain.errors import NotFoundError, ResidueError, UnavailableError, WrongUseError
+from corral.domain.errors import CorralError, NotFoundError, ResidueError, UnavailableError, WrongUseError
 from corral.places import Places
 
 
@@ -35,6 +35,11 @@ def run(invocation: Invocation) -> int:
         write_json(result)
     else:
         receipt.show(result)
+    if result.get("written") is False:
+        raise CorralError(
+            f"{result.get('team')} is down, but that could not be written down",
+            "make room on the disk of CORRAL_HOME, then run it again: corral ps lists the team until then",
+        )
     if result.get("clean") is not True:
         raise ResidueError(
             f"{result.get('team')}: something was left behind: {receipt.residue_in_short(result)}",

@@ -7,6 +7,7 @@ from corral.cli.output import GREEN, RED, YELLOW, paint, plain, say, takes_colou
 from corral.cli.progress import entries, strings
 from corral.cli.table import padded, shown_width
 from corral.client.answers import Record
+from corral.domain.removal import is_in_the_way
 
 
 def show(result: Record) -> None:
@@ -30,14 +31,16 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
             count = f"none left but {len(entries(result, 'kept'))} kept"
         text.append(f"  {mark} {padded(_what(check), width)}  {count}")
         text.extend(f"      {item}" for item in left)
-    for key, title in (
+    kept = entries(result, "kept")
+    in_the_way = [item for item in kept if is_in_the_way(str(item.get("why")))]
+    for workspaces, title in (
         (
-            "kept",
+            [item for item in kept if item not in in_the_way],
             f"kept, because work in it would be lost (corral down -t {result.get('team')} --discard throws it away):",
         ),
-        ("discarded", "removed with the work in it:"),
+        (in_the_way, "left alone, also by --discard (look at what it is, and move it away yourself):"),
+        (entries(result, "discarded"), "removed with the work in it:"),
     ):
-        workspaces = entries(result, key)
         if workspaces:
             text.append(title)
             text.extend(f"  {paint('•', YELLOW, colour)} {_workspace(item)}" for item in workspaces)
@@ -70,11 +73,12 @@ def _bystander(item: Record) -> str:
 
 
 def _residue(item: Record) -> str:
-    """One thing that is left: `pid 4711  sleep 1000  (still runs)`."""
+    """One thing that is left: `pid 4711  sleep 1000  (still runs)`, of a port with the port before it."""
+    port = str(item.get("name")) if item.get("kind") == "port" and item.get("command") else ""
     pid = f"pid {item['pid']}" if item.get("pid") else ""
     name = str(item.get("command") or item.get("name") or item.get("kind") or "")
     why = f"({item['why']})" if item.get("why") else ""
-    return plain("  ".join(part for part in (pid, short_path(name), why) if part))
+    return plain("  ".join(part for part in (port, pid, short_path(name), why) if part))
 
 
 def _workspace(item: Record) -> str:

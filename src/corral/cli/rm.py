@@ -24,7 +24,7 @@ def _line(agent: Record) -> str:
     detail = f" ({plain(str(agent['detail']))})" if agent.get("detail") else ""
     line = f"{agent.get('agent')}: {'removed' if agent.get('removed') is True else 'not removed'}{detail}"
     if agent.get("kept"):
-        line += f"\n  its workspace stays, work in it would be lost: {short_path(str(agent['kept']))}"
+        line += f"\n  its workspace stays: {short_path(str(agent['kept']))}"
     return line
 
 
@@ -33,7 +33,8 @@ COMMAND = Command(
     "remove stopped agents from the team",
     description=(
         "Takes agents out of the team, and their worktrees off the disk. A workspace with work that is nowhere\n"
-        "else stays and is named, unless --discard says otherwise. An agent that runs is refused without --force."
+        "else, or with a process of somebody else in it, stays and is named, unless --discard says\n"
+        "otherwise. An agent that runs is refused without --force."
     ),
     examples=(
         ("corral rm builder-2", "remove an agent that is stopped"),

@@ -23,6 +23,8 @@ SEVERITIES = (PROBLEM, WARNING, INFO, OK)
 
 #: Every check, in the order in which a person reads them.
 CHECKS = (
+    "daemon",
+    "keeper",
     "ghost_servers",
     "lost_sessions",
     "stray_sessions",

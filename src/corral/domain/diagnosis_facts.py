@@ -56,6 +56,8 @@ class Server:
     #: Processes below it, each in a terminal.
     panes: int = 0
     terminals: tuple[Terminal, ...] = ()
+    #: Terminals that no launch file of ours started: somebody opened them on our server. Pid and command.
+    guests: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +149,11 @@ class LeftWorktree:
     """A directory where worktrees are, `TEAM/AGENT`."""
 
     team: str
+    #: Empty where the directory of the whole team is a link.
     agent: str
     path: str
+    #: It is a symbolic link, and so nothing of ours.
+    link: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +208,19 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """The daemon or the keeper, and whether it gives a sign of life."""
+
+    #: "daemon" or "keeper".
+    of: str
+    pid: int
+    #: It does not run: somebody stopped it (SIGSTOP).
+    stopped: bool = False
+    #: None: there is no socket at which it could be asked.
+    answers: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """All of it, from one look."""
 
@@ -218,6 +236,8 @@ class Facts:
     directories: tuple[Directory, ...] = ()
     disks: tuple[Disk, ...] = ()
     host: Host
+    #: The daemon and the keeper, where they should be there.
+    lives: tuple[Life, ...] = ()
     #: Check → why it could not be made, or not all of it.
     not_checked: Mapping[str, str] = field(default_factory=dict)
 

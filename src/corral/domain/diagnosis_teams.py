@@ -5,7 +5,7 @@ from __future__ import annotations
 from corral.domain import states
 from corral.domain.diagnosis import INFO, WARNING, Finding, counted
 from corral.domain.diagnosis_cures import EndProcesses, RemoveSocket, RemoveWorktree
-from corral.domain.diagnosis_facts import Facts, Marked, Marks, Records, Server, SocketFile, Terminal
+from corral.domain.diagnosis_facts import Facts, LeftWorktree, Marked, Marks, Records, Server, SocketFile, Terminal
 
 #: An agent that began to run later than this before the look may not have been seen.
 _JUST_NOW_SECONDS = 2.0
@@ -67,6 +67,7 @@ def stray_sessions(facts: Facts) -> list[Finding]:
             continue
         strays = [one for one in server.terminals if not live_run(facts.records, team, one.agent, one.run)]
         findings += [_stray(facts, server, terminal) for terminal in strays]
+        findings += [_guest(server, pid, command) for pid, command in server.guests]
         if team not in facts.records.teams and not server.terminals:
             findings.append(
                 Finding(
@@ -164,6 +165,9 @@ def worktrees(facts: Facts) -> list[Finding]:
     by_daemon = facts.records.source == "daemon"
     found = []
     for left in facts.worktrees:
+        if left.link:
+            found.append(_link(left))
+            continue
         if left.path in used:
             continue
         if not by_daemon:
@@ -185,6 +189,32 @@ def worktrees(facts: Facts) -> list[Finding]:
             )
         )
     return found
+
+
+def _link(left: LeftWorktree) -> Finding:
+    """No cure: what it leads to may be a person's own worktree, and git would follow it."""
+    return Finding(
+        check="worktrees",
+        severity=INFO,
+        subject="/".join(filter(None, (left.team, left.agent))),
+        message=f"{left.path} is a symbolic link in the place of a worktree; Corral neither follows nor removes it",
+        remedy=f"look at where it leads, then rm {left.path}",
+        ours=True,
+        details={"team": left.team, "agent": left.agent, "path": left.path},
+    )
+
+
+def _guest(server: Server, pid: int, command: str) -> Finding:
+    team = server.marks.team
+    return Finding(
+        check="stray_sessions",
+        severity=INFO,
+        subject=team,
+        message=f"a terminal on the tmux server of team {team} belongs to no agent: {command} (pid {pid})",
+        remedy="somebody opened it there; it goes with the team, or when it is closed",
+        ours=False,
+        details={"team": team, "pid": pid, "path": server.path, "command": command},
+    )
 
 
 def _stray(facts: Facts, server: Server, terminal: Terminal) -> Finding:

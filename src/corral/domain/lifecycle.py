@@ -99,6 +99,31 @@ def stopped(agent: Agent, code: int | None, signal: int | None, now: float) -> A
     )
 
 
+#: Why an agent has no terminal any more, and nobody can tell how it ended.
+SERVER_GONE = "the team's tmux server is gone"
+#: How the reason of an agent begins whose terminal is gone while something of it is not.
+_LOST_TERMINAL = "lost its terminal"
+
+
+def lost_terminal(why: str, survivors: int) -> str:
+    """Its terminal went, and not everything of it with it: that is no end."""
+    tasks = "1 task of it runs" if survivors == 1 else f"{survivors} tasks of it run"
+    return f"{_LOST_TERMINAL} ({why}); {tasks} on without one"
+
+
+def surviving(agent: Agent, why: str, survivors: int) -> Agent:
+    """One that failed with its terminal has so many tasks left now. Nobody ends them unasked."""
+    if agent.state != states.FAILED or not agent.reason.startswith(_LOST_TERMINAL):
+        return agent
+    if survivors:
+        them = "it" if survivors == 1 else "them"
+        remedy = f"corral stop ends {them}, corral up or restart starts the agent anew"
+        reason = f"{lost_terminal(why, survivors)}: {remedy}"
+    else:
+        reason = f"{how_it_ended(None, '')} ({why})"
+    return agent if agent.reason == reason else replace(agent, reason=reason)
+
+
 def how_it_ended(code: int | None, signal_name: str) -> str:
     """An exit in words."""
     if signal_name:

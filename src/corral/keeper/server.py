@@ -116,6 +116,9 @@ class KeeperService:
     async def usage(self, team: str) -> list[Usage]:
         return await self._team(team).usage()
 
+    async def over(self, team: str, runs: dict[str, str]) -> list[str]:
+        return self._team(team).over(runs)
+
     async def watch_ready(self, team: str, run: str) -> None:
         self._team(team).watch_ready(run)
 
@@ -187,7 +190,7 @@ class _Verb:
 
 #: The verbs of the port and no others can be called.
 VERBS = frozenset(
-    """hello inventory repository prepare_workspace inspect_workspaces remove_workspace start watch_ready freeze
+    """hello inventory repository prepare_workspace inspect_workspaces remove_workspace start over watch_ready freeze
     limit usage stop take_down bystanders census send forget_agent screen attach_command read_log shelter_daemon
     shut_down""".split()
 )
@@ -236,16 +239,20 @@ class KeeperServer:
         handler.add_done_callback(self._handlers.discard)
         stop_listening = self._service.listen(lambda report: self._write(writer, wire.Told(report=report)))
         calls: set[asyncio.Task[Any]] = set()
+        is_daemon = False
         try:
             while True:
                 frame = await wire.read(reader)
                 if not isinstance(frame, wire.Call):
                     raise ValueError("only calls are taken here")
+                # The doctor says hello and no more, and leaves no trace.
+                is_daemon = is_daemon or frame.verb != "hello"
                 task = self._background.spawn(self._answer(writer, frame), name=frame.verb)
                 calls.add(task)
                 task.add_done_callback(calls.discard)
         except (asyncio.IncompleteReadError, ConnectionError):
-            log.info("a daemon disconnected")
+            if is_daemon:
+                log.info("a daemon disconnected")
         except (ValueError, msgspec.DecodeError) as error:
             log.warning("a connection sent nonsense and was closed: %s", error)
         finally:

@@ -11,6 +11,7 @@ import msgspec
 
 from corral.agents import catalogue
 from corral.background import Background
+from corral.domain import lifecycle
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.limits import Limits
 from corral.domain.messages import neutralised
@@ -18,6 +19,7 @@ from corral.failpoint import point
 from corral.keeper.containing import Containing, Level
 from corral.keeper.readiness import ReadinessWatch
 from corral.keeper.recorder import Recorder
+from corral.keeper.survivors import Survivors
 from corral.keeper.tools import HostTools
 from corral.ports.keeper import (
     ActivityChanged,
@@ -58,6 +60,7 @@ class TeamKeeper:
         self._watches: dict[str, ReadinessWatch] = {}  # by run
         self._background = Background()
         self._runtime = tools.runtime(team, self)
+        self._survivors = Survivors(tools.containment, team, self._background)
         self._containing = Containing(
             tools.containment,
             team,
@@ -80,7 +83,14 @@ class TeamKeeper:
             self._recorder(session.agent).taken_over(await self._last_screen(session))
         await self._containing.go_on_with(found)
         runs = [await self._describe(session) for session in view.sessions]
-        return Inventory(team=self._team, server=view.presence, server_pid=view.server_pid, runs=runs, why=view.why)
+        return Inventory(
+            team=self._team,
+            server=view.presence,
+            server_pid=view.server_pid,
+            runs=runs,
+            why=view.why,
+            survivors=await self._survivors.count() if view.presence == "absent" else None,
+        )
 
     async def screen(self, run: str) -> list[str]:
         """The lines of a run's terminal."""
@@ -89,7 +99,7 @@ class TeamKeeper:
     async def attach_command(self, run: str, *, read_only: bool) -> list[str]:
         """The argv that joins a run's terminal."""
         await self._agent_of(run)
-        return self._runtime.attach_command(run, read_only=read_only)
+        return await self._runtime.attach_command(run, read_only=read_only)
 
     async def read_log(
         self, agent: str, *, after: int | None, lines: int | None, since: float | None, wait: bool
@@ -141,9 +151,12 @@ class TeamKeeper:
                 self._cancel_watch(launch.run)
                 runs.append(Run(agent=launch.agent, run=launch.run, alive="absent", problem=outcome))
             else:
-                over = self._launches.exit_code(launch.agent, launch.run) is not None
-                runs.append(msgspec.structs.replace(await self._describe(outcome), over=over))
+                runs.append(await self._describe(outcome))
         return Started(runs=runs, notes=notes)
+
+    def over(self, runs: Mapping[str, str]) -> list[str]:
+        """Those whose programs have ended, tmux and everybody else still unaware of it."""
+        return [run for run, agent in runs.items() if self._launches.exit_code(agent, run) is not None]
 
     def watch_ready(self, run: str) -> None:
         """Report when the run can take a message."""
@@ -212,11 +225,11 @@ class TeamKeeper:
         await self._runtime.remove(runs)
         point("keeper.terminals_removed")
         for run in runs:
-            agent = self._agents.pop(run, None)
             self._containing.levels.pop(run, None)
-            if agent is not None:
-                self._recorder(agent).ended()
-                self._launches.forget_run(agent, run)
+            if self._agents.pop(run, None) is not None:
+                self._recorder(agents[run]).ended()
+            # Also if an earlier keeper started it.
+            self._launches.forget_run(agents[run], run)
         return msgspec.structs.replace(ended, exits=exits)
 
     async def take_down(self, grace: float) -> Ended:
@@ -290,7 +303,8 @@ class TeamKeeper:
         recorder.ended()
         run = await self._describe(session)
         if session.exit == ExitStatus() and (await self._runtime.view()).presence == "absent":
-            run = msgspec.structs.replace(run, problem="the team's tmux server is gone")
+            left = (await self._survivors.count() or {}).get(session.agent, 0)
+            run = msgspec.structs.replace(run, problem=lifecycle.SERVER_GONE, survivors=left)
         if run.oom_kills and session.exit is not None and session.exit.signal == signal.SIGKILL:
             run = msgspec.structs.replace(run, problem="out of memory: the kernel killed it")
         self._report(RunExited(team=self._team, run=run))

@@ -70,4 +70,7 @@ class Containment(Protocol):
         """What each agent uses, and the team as a whole."""
 
     async def census(self, team: str) -> list[Check]:
-        """Count what is left of the team, from the system alone and not from memory."""
+        """Count what is left of the team, from the system alone and not from memory.
+
+        Except for ports: which were the team's is noted by `end_team`, because nothing says so afterwards.
+        """

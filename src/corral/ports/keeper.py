@@ -86,14 +86,14 @@ class Run(Record, frozen=True):
     #: Wall-clock seconds of the last output; None before the first.
     last_output: float | None = None
     activity: str = "unknown"
-    #: The program has ended already; how is reported in a moment.
-    over: bool = False
     #: Why it could not be started, or what is wrong with it; empty when all is well.
     problem: str = ""
     #: The last lines of its screen once it ended.
     last_words: str = ""
     #: How often the kernel killed a process of it for want of memory; known once it ended.
     oom_kills: int = 0
+    #: How many tasks of the agent run on, though its terminal went with the tmux server.
+    survivors: int = 0
     #: The level of containment it was started at; empty where this keeper did not start it.
     containment: str = ""
     #: Why it has no better one, or which of its limits nothing enforces.
@@ -116,6 +116,8 @@ class Inventory(Record, frozen=True):
     server_pid: int | None = None
     runs: list[Run] = []
     why: str = ""
+    #: By agent, how many tasks run on without a terminal. Counted only when the server is absent.
+    survivors: dict[str, int] | None = None
 
 
 class Residue(Record, frozen=True, omit_defaults=False):
@@ -144,7 +146,8 @@ class Check(Record, frozen=True, omit_defaults=False):
     """One line of the census: what was looked for, how many were found, and each of them."""
 
     what: str
-    found: int
+    #: None: it could not be counted, and what is in `residue` says why.
+    found: int | None
     residue: list[Residue] = []
 
 
@@ -291,6 +294,9 @@ class Keeper(Protocol):
     async def usage(self, team: str) -> list[Usage]:
         """What each agent of the team uses now, and the team as a whole, last."""
 
+    async def over(self, team: str, runs: dict[str, str]) -> list[str]:
+        """Those of the runs (run → agent) whose programs have ended. A look at files, before anybody is told."""
+
     async def watch_ready(self, team: str, run: str) -> None:
         """Report `RunReady` for a run that was started earlier."""
 
@@ -307,7 +313,10 @@ class Keeper(Protocol):
         """
 
     async def census(self, team: str) -> list[Check]:
-        """Look for what is left of the team by means that do not rely on what the keeper remembers."""
+        """Look for what is left of the team by means that do not rely on what the keeper remembers.
+
+        Except for ports: which were the team's is noted by `take_down`, because nothing says so afterwards.
+        """
 
     async def send(self, team: str, run: str, text: str, *, enter: bool) -> None:
         """Paste `text` into the terminal of a run and, with `enter`, submit it."""

@@ -108,8 +108,8 @@ class Runtime(Protocol):
     async def end_server(self, *, answers: bool) -> None:
         """End the server and return when its process is gone. One that does not answer is not asked first."""
 
-    def attach_command(self, run: str, *, read_only: bool) -> list[str]:
-        """The argv that joins a session."""
+    async def attach_command(self, run: str, *, read_only: bool) -> list[str]:
+        """The argv that joins a session, which is there."""
 
     def close(self) -> None:
         """Let go of everything without ending anything."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from corral.domain import messages, states
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.records import Agent, NewEvent, Who
 from corral.ports.keeper import LogEntry
+from corral.service import worktrees
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
 from corral.service.reaching import keeper_soon
@@ -33,7 +35,7 @@ class AgentRemoved:
 
     agent: str
     removed: bool
-    #: The worktree that stayed because of the work in it.
+    #: The worktree that stayed because of the work in it, or of somebody who is in it.
     kept: str | None = None
     detail: str = ""
 
@@ -98,9 +100,18 @@ class Agents:
         return self._done(team, names, tell, "started")
 
     async def remove(
-        self, who: Who, team: str, names: Sequence[str], *, grace: float | None, discard: bool, force: bool, tell: Tell
+        self,
+        who: Who,
+        team: str,
+        names: Sequence[str],
+        *,
+        caller: int,
+        grace: float | None,
+        discard: bool,
+        force: bool,
+        tell: Tell,
     ) -> list[AgentRemoved]:
-        """Forget agents that are at rest. A worktree with work in it stays, unless `discard` says otherwise."""
+        """Forget agents that are at rest. A worktree with work or somebody in it stays, unless `discard` says not."""
         async with self._supervisor.lock(team):
             await self._supervisor.be_certain(team)
             live = [name for name in names if self._registry.agent(team, name).state not in states.AT_REST]
@@ -109,11 +120,17 @@ class Agents:
             if live:
                 await self._supervisor.stop(team, live, DEFAULT_GRACE if grace is None else grace, who)
             keeper = await self._supervisor.link.open()
+            agents = [self._registry.agent(team, name) for name in names]
+            runs = {agent.run: agent.name for agent in agents if agent.run}
+            if runs:
+                await keeper.stop(team, runs, DEFAULT_GRACE)
+            floors = [agent.workspace for agent in agents if agent.workspace_kind == "worktree"]
+            occupied = worktrees.occupants(await keeper.bystanders(team, floors, caller)) if floors else {}
             outcomes = []
-            for done, name in enumerate(names, 1):
-                outcomes.append(await self._remove_one(who, self._registry.agent(team, name), discard=discard))
-                tell(Progress(agent=name, step="removed", done=done, of=len(names)))
-                await keeper.forget_agent(team, name)
+            for done, agent in enumerate(agents, 1):
+                outcomes.append(await self._remove_one(who, agent, occupied, discard=discard))
+                tell(Progress(agent=agent.name, step="removed", done=done, of=len(names)))
+                await keeper.forget_agent(team, agent.name)
         return outcomes
 
     async def send(self, who: Who, agent: Agent, raw: bytes, *, enter: bool) -> Sent:
@@ -216,17 +233,18 @@ class Agents:
                 f"corral resume {agent.name}, then send it",
             )
 
-    async def _remove_one(self, who: Who, agent: Agent, *, discard: bool) -> AgentRemoved:
+    async def _remove_one(self, who: Who, agent: Agent, occupied: Mapping[str, str], *, discard: bool) -> AgentRemoved:
         keeper = await self._supervisor.link.open()
-        if agent.run:
-            await keeper.stop(agent.team, {agent.run: agent.name}, DEFAULT_GRACE)
         kept, detail = None, ""
         if agent.workspace_kind == "worktree":
             repo = self._registry.teams[agent.team].repo
-            removal = await keeper.remove_workspace(
-                team=agent.team, agent=agent.name, path=agent.workspace, repo=repo, discard=discard
-            )
-            detail = removal.why
+            somebody = occupied.get(os.path.realpath(agent.workspace), "")
+            removal = await worktrees.take_away(
+                keeper, agent.workspace,
+                team=agent.team, agent=agent.name, repo=repo, occupied=occupied, discard=discard,
+            )  # fmt: skip
+            # Whoever is there is named also if it was taken from under them.
+            detail = "; ".join(dict.fromkeys(why for why in (removal.why, somebody) if why))
             kept = agent.workspace if not removal.removed and removal.why else None
         event = NewEvent(
             event="agent.removed", team=agent.team, agent=agent.name, data={"kept": kept, "detail": detail}

@@ -9,6 +9,7 @@ from corral.domain import diagnosis_teams as teams
 from corral.domain.diagnosis import JOURNAL, WARNING, Finding, Report, in_order
 from corral.domain.diagnosis_facts import Facts
 from corral.domain.diagnosis_ghosts import ghost_servers
+from corral.domain.diagnosis_life import life
 from corral.domain.diagnosis_scopes import scopes
 from corral.domain.errors import CorralError
 from corral.ports.doctor import Chronicle, Hands, HostView
@@ -35,6 +36,7 @@ def examine(view: HostView, hands: Hands | None = None, chronicle: Chronicle | N
 def diagnose(facts: Facts) -> list[Finding]:
     """Every check. Pure."""
     return [
+        *life(facts.lives),
         *ghost_servers(facts),
         *teams.lost_sessions(facts),
         *teams.stray_sessions(facts),

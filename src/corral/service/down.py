@@ -15,6 +15,7 @@ from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.records import Agent, NewEvent, Who
 from corral.failpoint import point
 from corral.ports.keeper import Bystander, Check, Ended, Keeper, Residue, WorkspaceRemoval
+from corral.service import worktrees
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
 from corral.service.resolve import find_team
@@ -46,6 +47,8 @@ class Receipt:
     stopped: Sequence[str]
     #: Processes that had to be killed after the grace period.
     killed: int = 0
+    #: False if the store could not be written: `ps` still lists the team, and `down` has to be said again.
+    written: bool = True
     #: Processes that are not the team's and live in its workspaces. They are named and left alone.
     bystanders: Sequence[Bystander] = ()
     kept: Sequence[Kept] = ()
@@ -107,15 +110,15 @@ class Down:
             keeper = await self._supervisor.link.open()
             point("daemon.taken_down")
             repo = team.repo if team else None
-            bystanders = await keeper.bystanders(name, sorted({agent.workspace for agent in agents.values()}), caller)
-            removals = await self._remove_workspaces(
-                keeper, name, repo, agents.values(), bystanders=bystanders, discard=discard
-            )
+            places = await self._worktrees(keeper, name, agents.values())
+            workspaces = {agent.workspace for agent in agents.values()}
+            bystanders = await keeper.bystanders(name, sorted(places | workspaces), caller)
+            removals = await self._remove(keeper, name, repo, places, bystanders=bystanders, discard=discard)
             point("daemon.workspaces_removed")
             checks = [*await keeper.census(name), _worktree_check(removals)]
             receipt = Receipt(
                 team=name,
-                clean=not any(check.found for check in checks),
+                clean=all(check.found == 0 for check in checks),
                 checks=checks,
                 seconds=round(loop.time() - began, 3),
                 stopped=[agent.name for agent in stopping],
@@ -126,8 +129,8 @@ class Down:
             )
             point("daemon.census_taken")
             stopped = [_stopped(agent, ended) for agent in stopping]
-            await self._record(who, name, agents.values(), [*stopped, _event(receipt)], clean=receipt.clean)
-        return receipt
+            written = await self._record(who, name, agents.values(), [*stopped, _event(receipt)], clean=receipt.clean)
+        return replace(receipt, written=written)
 
     def _left_worktrees(self, team: str) -> bool:
         root = os.path.dirname(self._places.worktree(team, "any"))
@@ -139,27 +142,28 @@ class Down:
         events = [NewEvent(event="agent.stopping", team=agent.team, agent=agent.name) for agent in records]
         await self._registry.observe(records, events, who)
 
-    async def _remove_workspaces(
-        self,
+    @staticmethod
+    async def _worktrees(keeper: Keeper, team: str, agents: Iterable[Agent]) -> set[str]:
+        """All that there are: also those of agents that left the file, or were removed, and whose work is done."""
+        found = {removal.path for removal in await keeper.inspect_workspaces(team)}
+        return found | {agent.workspace for agent in agents if agent.workspace_kind == "worktree"}
+
+    @staticmethod
+    async def _remove(
         keeper: Keeper,
         team: str,
         repo: str | None,
-        agents: Iterable[Agent],
+        paths: Iterable[str],
         *,
         bystanders: Sequence[Bystander],
         discard: bool,
     ) -> list[WorkspaceRemoval]:
-        # All that there are: also those of agents that left the file, or were removed, and whose work is done.
-        worktrees = {removal.path for removal in await keeper.inspect_workspaces(team)}
-        worktrees |= {agent.workspace for agent in agents if agent.workspace_kind == "worktree"}
-        # Nobody's floor is taken away without being told to.
-        occupied = {} if discard else {one.directory: f"{one.command} (pid {one.pid}) is in it" for one in bystanders}
+        occupied = {} if discard else worktrees.occupants(bystanders)
         removed = [
-            await keeper.remove_workspace(
-                team=team, agent=os.path.basename(path), path=path, repo=repo, discard=discard
+            await worktrees.take_away(
+                keeper, path, team=team, agent=os.path.basename(path), repo=repo, occupied=occupied, discard=discard
             )
-            for path in sorted(worktrees)
-            if os.path.realpath(path) not in occupied
+            for path in sorted(paths)
         ]
         # The disk has the last word, not the answers above.
         left = [
@@ -170,8 +174,11 @@ class Down:
 
     async def _record(
         self, who: Who, team: str, agents: Iterable[Agent], events: Sequence[NewEvent], *, clean: bool
-    ) -> None:
-        """Forget the team if nothing is left of it; else keep it, so that the rest can still be dealt with."""
+    ) -> bool:
+        """Forget the team if nothing is left of it; else keep it, so that the rest can still be dealt with.
+
+        False if the store could not be written.
+        """
         agents = list(agents)
         if team not in self._registry.teams:
             await self._registry.observe((), events, who)
@@ -186,6 +193,7 @@ class Down:
                 now = self._now()
                 stopped = events[:-1]
                 await self._registry.observe([lifecycle.stopped(agent, None, None, now) for agent in agents], stopped)
+                return False
         else:
             now = self._now()
             left = [
@@ -193,6 +201,7 @@ class Down:
                 for agent in agents
             ]
             await self._registry.observe(left, events, who)
+        return True
 
 
 def _event(receipt: Receipt) -> NewEvent:

@@ -210,16 +210,22 @@ class UpWork:
             self._step(agent.name, "starting")
         loop = asyncio.get_running_loop()
         began = loop.time()
-        over, notes = await self._supervisor.start(team, [agent.name for agent in agents], self._who, environments)
+        notes = await self._supervisor.start(team, [agent.name for agent in agents], self._who, environments)
         self.notes.extend(notes)
         await asyncio.sleep(max(0.0, began + _SETTLE_SECONDS - loop.time()))
-        await self._be_told(over)
+        await self._be_told(await self._over(team, [agent.name for agent in agents]))
         for agent in agents:
             record = self._registry.agents[team, agent.name]
             self._done += 1
             failed = record.state in (states.FAILED, states.BACKOFF)
             done = "restarted" if agent.name in self._restarting else "started"
             self._step(agent.name, "failed" if failed else done, record.reason)
+
+    async def _over(self, team: str, agents: Sequence[str]) -> list[str]:
+        """Those whose programs have ended by now: their files say so before tmux and the supervisor know."""
+        runs = {self._registry.agents[team, agent].run: agent for agent in agents}
+        keeper = await self._supervisor.link.open()
+        return [runs[run] for run in await keeper.over(team, runs)]
 
     async def _be_told(self, names: Sequence[str]) -> None:
         """Wait until it is known how these ended; not for long."""

@@ -43,6 +43,8 @@ def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) ->
     for agent in agents:
         if agent.state == states.BACKOFF:
             findings.restart.append(agent)
+        if inventory.survivors is not None:
+            _count_again(findings, agent, inventory.survivors.get(agent.name, 0))
         if agent.state not in states.LIVE:
             continue
         run = runs.get(agent.run)
@@ -61,9 +63,17 @@ def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) ->
             findings.note(failed, "agent.failed", "failed", reason=failed.reason, run=agent.run)
         else:
             # Proved absent, by a server that answers or by there being none; how it ended nobody saw.
-            why = "its terminal is gone" if inventory.server == "present" else "the team's tmux server is gone"
-            run_exited(findings, agent, Run(agent=agent.name, run=agent.run, exit=ExitStatus(), problem=why), now)
+            why = "its terminal is gone" if inventory.server == "present" else lifecycle.SERVER_GONE
+            left = (inventory.survivors or {}).get(agent.name, 0)
+            gone = Run(agent=agent.name, run=agent.run, exit=ExitStatus(), problem=why, survivors=left)
+            run_exited(findings, agent, gone, now)
     return findings
+
+
+def _count_again(findings: Findings, agent: Agent, survivors: int) -> None:
+    counted = lifecycle.surviving(agent, lifecycle.SERVER_GONE, survivors)
+    if counted is not agent:
+        findings.agents[agent.key] = counted
 
 
 def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
@@ -72,13 +82,15 @@ def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
     name = signal_name(status.signal)
     code = 128 + status.signal if status.signal is not None else status.code
     how = lifecycle.how_it_ended(code, name)
-    if run.problem:
+    if run.survivors:
+        how = lifecycle.lost_terminal(run.problem, run.survivors)
+    elif run.problem:
         how += f" ({run.problem})"
     if agent.state == states.STOPPING:
         # Its end was asked for; whoever asked tells when everything of it is gone.
         findings.agents[agent.key] = replace(agent, exit_code=code, exit_signal=status.signal)
         return
-    ended = lifecycle.exited(agent, code, status.signal, how, now)
+    ended = lifecycle.surviving(lifecycle.exited(agent, code, status.signal, how, now), run.problem, run.survivors)
     findings.note(
         ended,
         "agent.exited",

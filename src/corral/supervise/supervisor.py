@@ -97,11 +97,11 @@ class Supervisor:
 
     async def start(
         self, team: str, names: Sequence[str], who: Who, environments: Mapping[str, dict[str, str]] | None = None
-    ) -> tuple[list[str], list[str]]:
+    ) -> list[str]:
         """Start a new run of each agent. Without environments, each gets the one of its last run.
 
-        Returns those that have ended already, of which more will be known in a moment, and what a person should know
-        besides. Raises only if nothing can be known; what could not be started is `failed` in the registry afterwards.
+        Returns what a person should know besides. Raises only if nothing can be known; what could not be started is
+        `failed` in the registry afterwards.
         """
         keeper = await self.link.open()
         hello = self.link.hello
@@ -144,7 +144,7 @@ class Supervisor:
         point("daemon.launched")
         await self._note_started(team, started.runs)
         point("daemon.started_written")
-        return [run.agent for run in started.runs if run.over], started.notes
+        return started.notes
 
     async def stop(self, team: str, names: Sequence[str], grace: float, who: Who) -> Ended:
         """End these agents with everything they started, also what a failed one left behind."""

@@ -97,7 +97,7 @@ def down(instance: Instance, *arguments: str, team: str = "shop") -> dict[str, A
     receipt: dict[str, Any] = instance.json("down", "--team", team, *arguments)
     assert receipt["clean"], receipt
     found = {check["what"]: check["found"] for check in receipt["checks"]}
-    assert found.keys() >= {"processes", "tmux_servers", "sockets", "worktrees"}
+    assert found.keys() >= {"processes", "tmux_servers", "sockets", "ports", "worktrees"}
     assert set(found.values()) == {0}, found
     return receipt
 

@@ -5,7 +5,9 @@ import socket
 from contextlib import closing
 from pathlib import Path
 
-from corral.adapters.doctor.socket_diag import Listener, identity, listeners
+import pytest
+
+from corral.adapters.procfs.socket_diag import Listener, identity, listeners, own_listeners
 
 
 def listener(path: Path) -> Listener:
@@ -54,3 +56,60 @@ def test_hundreds_of_them_are_all_told(own_directory: Path) -> None:
     finally:
         for one in many:
             one.close()
+
+
+class TestWhoListensAtAPath:
+    """What the census counts. Names of sockets are bytes of anybody's choice."""
+
+    def test_one_that_listens_is_found_also_after_its_file_is_gone(self, own_directory: Path) -> None:
+        path = own_directory / "s"
+        with closing(bound(path)) as one:
+            inode = os.fstat(one.fileno()).st_ino
+            assert own_listeners(str(path)) == {inode: str(path)}
+            path.unlink()
+            assert own_listeners(str(path)) == {inode: str(path)}
+        assert own_listeners(str(path)) == {}
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            b"\0%s\na b c qux e f g x",
+            b"\0x\n0000000000000000: 00000002 00000000 00010000 0001 01 4711 %s",
+            b"\0%s",
+            b"%s\n",
+            b"%s\n0000000000000000: 00000002 00000000 00010000 0001 01 4711 %s",
+        ],
+    )
+    def test_no_other_name_is_taken_for_it_nor_keeps_it_from_being_found(
+        self, name: bytes, own_directory: Path
+    ) -> None:
+        path = os.path.join(own_directory, "s")
+        with closing(socket.socket(socket.AF_UNIX)) as odd:
+            own = os.fsencode(path)
+            # A forged line in the name of a file would need directories of such names.
+            forged = name.replace(b"%s", own, 1).replace(b"%s", b"s")
+            odd.bind(forged)
+            odd.listen()
+            assert own_listeners(path) == {}
+            with closing(bound(Path(path))):
+                assert list(own_listeners(path).values()) == [path]
+
+    def test_one_that_only_is_bound_there_does_not_count(self, own_directory: Path) -> None:
+        with closing(socket.socket(socket.AF_UNIX)) as silent:
+            silent.bind(str(own_directory / "s"))
+            assert own_listeners(str(own_directory / "s")) == {}
+
+    @pytest.mark.skipif(os.getuid() != 0, reason="makes a socket as another user: needs root")
+    def test_one_of_another_user_does_not_count(self, own_directory: Path) -> None:
+        """In a mount namespace of his own he can bind to any path, ours too."""
+        path = own_directory / "s"
+        os.seteuid(65534)
+        try:
+            theirs = socket.socket(socket.AF_UNIX)
+        finally:
+            os.seteuid(0)
+        with closing(theirs):
+            theirs.bind(str(path))
+            theirs.listen()
+            assert listener(path).user == 65534
+            assert own_listeners(str(path)) == {}

@@ -60,6 +60,33 @@ class TestTheReceipt:
         ]
         assert "corral: shop: something was left behind: 2 processes, unknown sockets\n" in outcome.err
 
+    def test_names_a_port_with_whoever_has_it(self, corral: Corral, daemon: FakeDaemon) -> None:
+        port: dict[str, object] = {"kind": "port", "name": "tcp 127.0.0.1:8080", "pid": None, "command": "", "why": ""}
+        left = [{**port, "pid": 12, "command": "node server.js", "why": "somebody still listens"}, port]
+        daemon.answer(
+            "POST", "/v1/down", taken_down(clean=False, checks=[{"what": "ports", "found": 2, "residue": left}])
+        )
+        assert corral("down").out.splitlines()[1:] == [
+            "  ✗ ports  2 left",
+            "      tcp 127.0.0.1:8080  pid 12  node server.js  (somebody still listens)",
+            "      tcp 127.0.0.1:8080",
+        ]
+
+    def test_does_not_advise_to_discard_what_discard_leaves_alone(self, corral: Corral, daemon: FakeDaemon) -> None:
+        kept = [
+            {"path": "/w/a", "why": "not a git worktree"},
+            {"path": "/w/b", "why": "a symbolic link, which Corral neither follows nor removes"},
+            {"path": "/w/c", "why": "1 untracked file"},
+        ]
+        daemon.answer("POST", "/v1/down", taken_down(kept=kept))
+        assert corral("down").out.splitlines()[-5:] == [
+            "kept, because work in it would be lost (corral down -t shop --discard throws it away):",
+            "  • /w/c  1 untracked file",
+            "left alone, also by --discard (look at what it is, and move it away yourself):",
+            "  • /w/a  not a git worktree",
+            "  • /w/b  a symbolic link, which Corral neither follows nor removes",
+        ]
+
     def test_names_the_work_that_was_kept_and_why(self, corral: Corral, daemon: FakeDaemon) -> None:
         kept = [{"path": "/w/a", "why": "uncommitted changes"}]
         daemon.answer("POST", "/v1/down", taken_down(kept=kept))

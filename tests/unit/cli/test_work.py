@@ -93,7 +93,7 @@ class TestRm:
         assert outcome.code == 0
         assert outcome.out.splitlines() == [
             "a: removed (uncommitted changes)",
-            "  its workspace stays, work in it would be lost: /w/a",
+            "  its workspace stays: /w/a",
         ]
         assert (daemon.last.json()["discard"], daemon.last.json()["force"]) == (True, True)
 

@@ -58,6 +58,42 @@ def test_an_exit_nobody_saw_is_told_as_such() -> None:
     assert findings.events[0].event == "agent.exited"
 
 
+@pytest.mark.parametrize(("count", "words"), [(1, "1 task of it runs on"), (3, "3 tasks of it run on")])
+def test_what_runs_on_without_a_terminal_has_not_ended(count: int, words: str) -> None:
+    agent, _ = look(AGENT, Inventory(team="shop", server="absent", survivors={"a": count}))
+    assert agent.state == states.FAILED
+    assert words in agent.reason
+    assert "corral stop ends" in agent.reason
+    assert "ended" not in agent.reason
+
+
+def test_what_ran_on_without_a_terminal_is_counted_again() -> None:
+    agent, _ = look(AGENT, Inventory(team="shop", server="absent", survivors={"a": 3}))
+    same, findings = look(agent, Inventory(team="shop", server="absent", survivors={"a": 3}))
+    assert (same, findings.agents) == (agent, {})
+    fewer, findings = look(agent, Inventory(team="shop", server="absent", survivors={"a": 1}))
+    assert "1 task of it runs on" in fewer.reason
+    assert not findings.events
+    none, _ = look(fewer, Inventory(team="shop", server="absent", survivors={}))
+    assert none.reason == "ended, and nobody saw how (the team's tmux server is gone)"
+    uncounted, _ = look(agent, Inventory(team="shop", server="absent"))
+    assert uncounted is agent
+
+
+def test_how_an_agent_failed_is_not_forgotten_over_what_it_left() -> None:
+    failed = replace(AGENT, state=states.FAILED, reason="exit 3", exit_code=3)
+    agent, _ = look(failed, Inventory(team="shop", server="absent", survivors={"a": 1}))
+    assert agent is failed
+
+
+def test_an_agent_that_is_started_again_is_not_to_be_started_by_hand() -> None:
+    always = replace(AGENT, restart="always")
+    agent, findings = look(always, Inventory(team="shop", server="absent", survivors={"a": 1}))
+    assert (agent.state, findings.restart) == (states.BACKOFF, [agent])
+    assert "started again in 1 s" in agent.reason
+    assert "corral stop" not in agent.reason
+
+
 def test_an_exit_while_nobody_watched_is_judged_by_the_policy() -> None:
     dead = Run(agent="a", run="r1", pid=7, alive="absent", exit=ExitStatus(code=3), last_words="boom")
     agent, findings = look(replace(AGENT, restart="on-failure"), Inventory(team="shop", server="present", runs=[dead]))

@@ -8,20 +8,22 @@ environment: the level below sweeps after the cgroups are empty.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
-from corral.adapters.cgroup import ending
+from corral.adapters.cgroup import ending, killing
 from corral.adapters.cgroup.tree import Cgroup, unified_name_of
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.ending import Ending
 from corral.adapters.procfs.processes import Process
+from corral.domain.errors import CorralError
 from corral.ports.keeper import Check, Ended, Residue
 
 #: What left its cgroup is asked only after the others ended; it has this part of the grace period at least.
 _SWEEP_SHARE = 0.25
+_FREEZE_SECONDS = 5.0
 
 
 class Sweep(Protocol):
@@ -29,7 +31,8 @@ class Sweep(Protocol):
 
     def is_launch_shell(self, process: Process) -> bool: ...
     async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended: ...
-    async def end_team(self, team: str, grace: float) -> Ended: ...
+    async def note_ports(self, team: str, also: Iterable[int]) -> None: ...
+    async def end_rest(self, team: str, grace: float) -> Ended: ...
     async def census(self, team: str) -> list[Check]: ...
 
 
@@ -58,16 +61,37 @@ class Contained:
 
     async def end_team(self, team: str, grace: float, groups: Sequence[Cgroup]) -> Ended:
         """End every process of the team, except for its tmux server. The cgroups stay."""
+        await self._sweep.note_ports(team, [pid for group in groups for pid in group.pids()])
         rest = _Rest(grace)
         outcome = await ending.end(groups, grace, self._sweep.is_launch_shell)
-        swept = await self._sweep.end_team(team, rest.left())
+        swept = await self._sweep.end_rest(team, rest.left())
         return _together(outcome, swept, gone=swept.gone)
+
+    @staticmethod
+    async def freeze(agents: Mapping[str, Sequence[Cgroup]], *, frozen: bool) -> None:
+        """Have everything in the cgroups of these agents stand still, or go on. Raises if one does not stand still.
+
+        It is asked to, all the same.
+        """
+        groups = {group: agent for agent, found in agents.items() for group in found}
+        if not frozen:
+            for group in groups:
+                killing.thaw(group)
+            return
+        still = await asyncio.gather(*(killing.freeze(group, _FREEZE_SECONDS) for group in groups))
+        moving = [agent for agent, done in zip(groups.values(), still, strict=True) if not done]
+        if moving:
+            raise CorralError(
+                f"{', '.join(moving)} did not stand still within {_FREEZE_SECONDS:g} seconds",
+                "a process of it waits for the kernel (state D); the rest of it stands still",
+            )
 
     async def census(self, team: str, groups: Sequence[Cgroup]) -> list[Check]:
         """What is left: the checks of the level below, with processes that only their cgroup gives away; cgroups."""
         checks = await self._sweep.census(team)
         left, cgroups = await asyncio.to_thread(_look, groups)
-        known = {residue.pid for check in checks for residue in check.residue}
+        # Whoever has a port that was the team's is not counted as a process by that.
+        known = {residue.pid for check in checks for residue in check.residue if residue.kind == "process"}
         unmarked = [_residue(process, "still runs") for process in left if process.pid not in known]
         return [*(_with(check, unmarked) if check.what == "processes" else check for check in checks), cgroups]
 

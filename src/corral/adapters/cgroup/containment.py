@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 
-from corral.adapters.cgroup import delegation, killing
+from corral.adapters.cgroup import delegation, ending
 from corral.adapters.cgroup import limits as limit_files
 from corral.adapters.cgroup import usage as usage_files
 from corral.adapters.cgroup.contained import Contained
@@ -26,7 +26,8 @@ from corral.ports.usage import Usage
 
 log = logging.getLogger("corral")
 
-_FREEZE_SECONDS = 5.0
+#: What is left in the cgroup of a tmux server that has ended gets this long to follow it.
+_LEFT_IN_SERVER_SECONDS = 1.0
 
 
 class CgroupContainment:
@@ -100,18 +101,7 @@ class CgroupContainment:
         outside = {run: agent for run, agent in runs.items() if not inside.get(agent)}
         if outside:
             await self._sweep.freeze(team, outside, frozen=frozen)
-        groups = {group: agent for agent, populated in inside.items() for group in populated}
-        if not frozen:
-            for group in groups:
-                killing.thaw(group)
-            return
-        still = await asyncio.gather(*(killing.freeze(group, _FREEZE_SECONDS) for group in groups))
-        moving = [agent for agent, done in zip(groups.values(), still, strict=True) if not done]
-        if moving:
-            raise CorralError(
-                f"{', '.join(moving)} did not stand still within {_FREEZE_SECONDS:g} seconds",
-                "a process of it waits for the kernel (state D); the rest of it stands still",
-            )
+        await self._contained.freeze(inside, frozen=frozen)
 
     async def usage(self, team: str) -> list[Usage]:
         """See `Containment.usage`. The team is the last one; none at all if nothing of it runs."""
@@ -124,6 +114,8 @@ class CgroupContainment:
     async def forget_team(self, team: str) -> None:
         """See `Containment.forget_team`."""
         self._mixed.discard(team)
+        # The server is gone; whatever is still where it was came from one of its panes.
+        await ending.end(self._home.shelters(team), _LEFT_IN_SERVER_SECONDS)
         self._home.remove_team(team)
 
     async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended:

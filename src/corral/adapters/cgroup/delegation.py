@@ -128,10 +128,18 @@ def enable(group: Cgroup, controllers: frozenset[str]) -> None:
 
 def homes(hierarchy: Hierarchy, instance: str) -> list[Cgroup]:
     """Every `corral-<instance>` in the tree that is ours, wherever an earlier keeper found its place."""
-    top = Cgroup(name=hierarchy.root, path=hierarchy.mount)
-    return [
-        group for group in top.tree() if group.path.endswith("/" + PREFIX + instance) and _owner(group) == os.geteuid()
-    ]
+    found = []
+    waiting = [Cgroup(name=hierarchy.root, path=hierarchy.mount)]
+    while waiting:
+        group = waiting.pop()
+        name = os.path.basename(group.path)
+        if name == PREFIX + instance and _owner(group) == os.geteuid():
+            found.append(group)
+        elif name.startswith(PREFIX) and len(name) == len(PREFIX) + len(instance):
+            continue  # of another instance: what is in there is not ours, and may be deep
+        else:
+            waiting.extend(group.children())
+    return found
 
 
 def probe(group: Cgroup) -> str:

@@ -69,19 +69,31 @@ class Cgroup:
             # Asked first: most have none, and listing the directory would mean dozens of kernel files.
             if os.stat(self.path).st_nlink <= _LINKS_WITHOUT_CHILDREN:
                 return []
-            with os.scandir(self.path) as entries:
-                names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+            return [self.child(name) for name in self._names()]
         except OSError as error:
             if error.errno in _GONE:
                 return []
             raise
-        return [self.child(name) for name in names]
+
+    def _names(self) -> list[str]:
+        try:
+            return _directories_in(self.path)
+        except PermissionError:
+            # An agent may shut its cgroup; being the same user, we may open it again. What is somebody else's stays
+            # shut: what is in there is counted and killed with the cgroup that it is in.
+            try:
+                os.chmod(self.path, 0o755)  # noqa: S103 - as the kernel makes them
+            except PermissionError:
+                return []
+            return _directories_in(self.path)
 
     def tree(self) -> Iterator[Cgroup]:
         """This cgroup and all below it, each before its children."""
-        yield self
-        for child in self.children():
-            yield from child.tree()
+        waiting = [self]
+        while waiting:  # and no recursion: an agent may nest them deeper than Python goes
+            group = waiting.pop()
+            yield group
+            waiting.extend(reversed(group.children()))
 
     # What is in it
 
@@ -128,6 +140,11 @@ class Cgroup:
                 if error.errno not in _GONE and group.exists():
                     return False
         return True
+
+
+def _directories_in(path: str) -> list[str]:
+    with os.scandir(path) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
 
 def flags(text: str) -> dict[str, bool]:

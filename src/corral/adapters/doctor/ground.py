@@ -14,7 +14,7 @@ from corral.places import Places
 
 def directories(places: Places) -> tuple[Directory, ...]:
     """The instance's own directories, then everything above them."""
-    own = [places.home, places.runtime, places.tmux_dir, places.launch_dir]
+    own = [places.home, places.runtime, places.tmux_dir, places.launch_dir, places.own_dir]
     above = dict.fromkeys(parent for path in own for parent in _above(os.path.realpath(path)))
     found = [_directory(path, own=True) for path in own]
     found += [_directory(path, own=False) for path in above if path not in map(os.path.realpath, own)]
@@ -47,14 +47,21 @@ def socket_files(places: Places, listens: Callable[[str], bool | None]) -> tuple
 
 
 def worktrees(places: Places) -> tuple[LeftWorktree, ...]:
-    """Every directory where worktrees are, in use or not."""
+    """Every directory where worktrees are, in use or not, and every link in the place of one."""
     root = os.path.dirname(os.path.dirname(places.worktree("any", "any")))
-    return tuple(
-        LeftWorktree(team=team, agent=agent, path=places.worktree(team, agent))
-        for team in _names(root)
-        for agent in _names(os.path.join(root, team))
-        if os.path.isdir(places.worktree(team, agent))
-    )
+    found = []
+    for team in _names(root):
+        directory = os.path.join(root, team)
+        if os.path.islink(directory):
+            # What it leads to is not ours, and not looked at.
+            found.append(LeftWorktree(team=team, agent="", path=directory, link=True))
+            continue
+        for agent in _names(directory):
+            path = places.worktree(team, agent)
+            link = os.path.islink(path)
+            if link or os.path.isdir(path):
+                found.append(LeftWorktree(team=team, agent=agent, path=path, link=link))
+    return tuple(found)
 
 
 def _above(path: str) -> Iterator[str]:

@@ -57,7 +57,7 @@ class LocalHands:
             if isinstance(cure, RemoveWorktree):
                 return self._remove_worktree(cure)
             if isinstance(cure, MakePrivate):
-                return _make_private(cure)
+                return self._make_private(cure)
         except CorralError as error:
             return Healed(False, error.message)
         except OSError as error:
@@ -81,7 +81,19 @@ class LocalHands:
             )
         if removal.removed:
             return Healed(True, "it was removed")
-        return Healed(False, f"it stays, because of {removal.why}" if removal.why else "it stays")
+        return Healed(False, f"it stays: {removal.why}" if removal.why else "it stays")
+
+    def _make_private(self, cure: MakePrivate) -> Healed:
+        if not self._places.may_close(cure.path):
+            return Healed(False, "it holds things that are not Corral's, so it was left alone")
+        descriptor = os.open(cure.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            if os.fstat(descriptor).st_uid != os.getuid():
+                return Healed(False, "it is not ours any more, so it was left alone")
+            os.fchmod(descriptor, 0o700)
+        finally:
+            os.close(descriptor)
+        return Healed(True, "its mode is 0700 now")
 
 
 def _end(cures: list[EndProcesses]) -> dict[EndProcesses, Healed]:
@@ -127,17 +139,6 @@ def _remove_socket(cure: RemoveSocket) -> Healed:
                 return Healed(False, "it is no socket any more, so it was left alone")
             os.unlink(cure.path)
     return Healed(True, "it was removed")
-
-
-def _make_private(cure: MakePrivate) -> Healed:
-    descriptor = os.open(cure.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        if os.fstat(descriptor).st_uid != os.getuid():
-            return Healed(False, "it is not ours any more, so it was left alone")
-        os.fchmod(descriptor, 0o700)
-    finally:
-        os.close(descriptor)
-    return Healed(True, "its mode is 0700 now")
 
 
 @contextlib.contextmanager

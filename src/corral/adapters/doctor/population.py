@@ -14,6 +14,8 @@ from corral.domain.environment import RUN_VARIABLE
 TMUX_SERVER = "tmux: server"
 _MARK = b"CORRAL_INSTANCE="
 _KERNEL_THREADS = 2
+#: What runs in the hidden session of every server of ours (`adapters/tmux/runtime.py`).
+_HUB = [b"cat"]
 _VARIABLES = {
     "instance": b"CORRAL_INSTANCE",
     "team": b"CORRAL_TEAM",
@@ -84,6 +86,31 @@ def terminals(children: Iterable[Process], launch_dir: str) -> tuple[Terminal, .
             if dot and proc.is_alive(child):
                 found.append(Terminal(pid=child.pid, start=child.start, agent=agent, run=run))
     return tuple(found)
+
+
+def guests(children: Iterable[Process], launch_dir: str) -> tuple[tuple[int, str], ...]:
+    """The other terminals of a server of ours: pid and command. The one that keeps the hidden hub open is no guest."""
+    below = os.fsencode(launch_dir) + b"/"
+    found = []
+    hub_seen = False
+    for child in children:
+        if child.pid != child.session or not _is_at_a_terminal(child.pid):
+            continue  # an orphan that was handed to the server, and no pane
+        words = proc.argument_vector(child.pid)
+        if len(words) == 2 and words[1].startswith(below):
+            continue
+        if words == _HUB and not hub_seen:
+            hub_seen = True
+            continue
+        found.append((child.pid, proc.command_line(child.pid)))
+    return tuple(found)
+
+
+def _is_at_a_terminal(pid: int) -> bool:
+    try:
+        return os.readlink(f"/proc/{pid}/fd/0").startswith("/dev/pts/")
+    except OSError:
+        return False
 
 
 def run_of(pid: int, launch_dir: str) -> str:

@@ -6,11 +6,11 @@ import os
 import pwd
 import stat
 
-from corral.adapters.doctor import population, socket_diag
+from corral.adapters.doctor import population
 from corral.adapters.doctor.population import Population
-from corral.adapters.doctor.socket_diag import Listener
-from corral.adapters.procfs import sockets
+from corral.adapters.procfs import socket_diag
 from corral.adapters.procfs.processes import Process
+from corral.adapters.procfs.socket_diag import Listener
 from corral.adapters.tmux import identity
 from corral.domain.diagnosis_facts import REACHABLE, REPLACED, UNCLEAR, UNLINKED, Marks, Server
 from corral.places import Places
@@ -24,12 +24,13 @@ class Servers:
         self._places = places
         #: Why not everything could be looked at; empty if it could.
         self.incomplete = ""
+        self._listed = True
         self.listeners = self._listeners()
         self._by_inode = {listener.inode: listener for listener in self.listeners}
         self._holders: dict[tuple[int, int], int] = {}
         self._owners: list[tuple[Process, Listener]] = []
         for process in people.servers():
-            for listener in self._sockets_of(process.pid):
+            for listener in self._sockets_of(process.pid) if self._listed else [self._presumed(process.pid)]:
                 self._owners.append((process, listener))
                 if listener.file is not None:
                     self._holders[listener.file] = process.pid
@@ -53,8 +54,14 @@ class Servers:
         try:
             return socket_diag.listeners()
         except OSError as error:
-            self.incomplete = f"the kernel does not list sockets with their files ({error.strerror}): paths only"
-            return [Listener(inode, path, None) for inode, path in sockets.unix_listeners("/").items()]
+            self.incomplete = f"the kernel does not list sockets ({error.strerror or error})"
+            self._listed = False
+            return []
+
+    def _presumed(self, pid: int) -> Listener:
+        """Where a server of ours would listen: what it holds is worth knowing, also if its socket cannot be seen."""
+        team = self._people.marks.get(pid, Marks()).team
+        return Listener(0, self._places.tmux_socket(team) if team else "", None)
 
     def _sockets_of(self, pid: int) -> list[Listener]:
         try:
@@ -85,10 +92,13 @@ class Servers:
             marks=self._people.marks.get(process.pid, Marks()),
             panes=len(children),
             terminals=population.terminals(children, self._places.launch_dir),
+            guests=population.guests(children, self._places.launch_dir),
         )
 
     def _standing(self, pid: int, listener: Listener) -> tuple[str, int | None, bool]:
         """How it stands at the path, who else listens there, and whether what is there is no socket."""
+        if not self._listed:
+            return UNCLEAR, None, False
         path = _as_seen_by(pid, listener.path)
         try:
             info = os.stat(path)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from corral.adapters.doctor import ground, host, population, scopes
 from corral.adapters.doctor.servers import Servers
-from corral.domain.diagnosis_facts import AgentRecord, Facts, Records, Scope
+from corral.domain.diagnosis_facts import AgentRecord, Facts, Life, Records, Scope
 from corral.domain.diagnosis_teams import may_be_orphan
 from corral.domain.errors import CorralError
 from corral.places import Places
@@ -18,8 +18,17 @@ from corral.ports.doctor import KnownRecords, UserUnits
 class LocalHost:
     """See `ports.doctor.HostView`."""
 
-    def __init__(self, places: Places, known: KnownRecords, units: UserUnits | None, *, no_units: str = "") -> None:
+    def __init__(
+        self,
+        places: Places,
+        known: KnownRecords,
+        units: UserUnits | None,
+        *,
+        no_units: str = "",
+        lives: tuple[Life, ...] = (),
+    ) -> None:
         self._places = places
+        self._lives = lives
         self._known = known
         self._units = units
         self._no_units = no_units
@@ -57,6 +66,7 @@ class LocalHost:
             directories=ground.directories(self._places),
             disks=ground.disks(self._places),
             host=offers,
+            lives=self._lives,
             not_checked=not_checked,
         )
 

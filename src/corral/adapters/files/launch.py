@@ -6,24 +6,36 @@ applies, and a restart finds the environment again.
 
 The shell stays until the program has ended *and* tmux has read its last words: when the first process of a pane ends,
 tmux drops whatever it has not read of the terminal by then. See docs/adr/0005-launch-files.md.
+
+An agent runs as the same user and can put anything in the place of these files. That is its own loss: here nothing is
+waited for, no link is followed, and what cannot be read counts as gone.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
-import shutil
-from collections.abc import Mapping, Sequence
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
 
 from corral.domain.environment import RUN_VARIABLE
 from corral.domain.errors import CorralError
 from corral.domain.last_question import ANSWER, QUESTION
 
+log = logging.getLogger("corral.keeper")
+
 #: Beside the launch file: the exit code, written before tmux can know it and there even if tmux is not.
 _EXIT = ".exit"
 #: Beside it: the pipe from which the shell reads a line before it starts anything.
 _GATE = ".gate"
+#: Longer than any honest launch file up to its first line's end, and than any honest exit code.
+_LONGEST_HEADER, _LONGEST_ENDING = 8 << 20, 64
+#: Of an exit code, and of a count that is told to others.
+_LARGEST_CODE, _LARGEST_COUNT = 255, 1 << 31
+_OF_A_RUN = re.compile(r"[a-z0-9-]+\.([0-9a-f]{12})")
 
 
 def _octal(text: bytes) -> str:
@@ -67,10 +79,11 @@ done </proc/self/cgroup
 
 
 class LaunchFiles:
-    """The launch files of one team, below `directory`."""
+    """The launch files of one team, below `directory`. Each run has a directory of its own below `own_directory`."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, own_directory: str) -> None:
         self._directory = directory
+        self._own_directory = own_directory
         self._gates: dict[str, int] = {}  # run -> the open pipe, which keeps what was written until it is read
 
     def write(
@@ -86,7 +99,8 @@ class LaunchFiles:
         note: str,
     ) -> str:
         """See `Launches.write`."""
-        if not os.path.isdir(self._directory):
+        if not _is_directory(self._directory):
+            _remove(self._directory)
             os.makedirs(self._directory, mode=0o700, exist_ok=True)
         environment_file = os.path.join(self._directory, f"{agent}.env")
         if environment is not None:
@@ -104,6 +118,10 @@ class LaunchFiles:
             path,
             f"# {json.dumps([list(command), shell, note])}\n"
             f"{f'read -r _ <{_quoted(path + _GATE)}' if gated else ''}\n"
+            # A tmux that the agent starts is its own: ours, where the others are, is none of its business, nor is the
+            # person's. Before the environment is read, so that whoever declares something else gets it.
+            "unset TMUX TMUX_PANE\n"
+            f"export TMUX_TMPDIR={_quoted(self._own(run))}\n"
             f". {_quoted(environment_file)}\n"
             f"export {RUN_VARIABLE}={run}\n"
             f"cd {_quoted(working_directory)} || exit 126\n"
@@ -120,6 +138,8 @@ class LaunchFiles:
             f"{_UNTIL_READ}"
             "exit $status\n",
         )
+        # After the launch file, by which it is found again: however this process dies, it does not stay for good.
+        os.makedirs(self._own(run), mode=0o700, exist_ok=True)
         return path
 
     def is_gated(self, agent: str, run: str) -> bool:
@@ -130,12 +150,13 @@ class LaunchFiles:
         """See `Launches.open_gate`."""
         try:
             # For reading as well: so it opens though nobody reads yet, and the line waits for whoever will.
-            pipe = os.open(self._path(agent, run) + _GATE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        except FileNotFoundError:
+            pipe = os.open(self._path(agent, run) + _GATE, os.O_RDWR | _SAFELY)
+        except OSError:
             return
         self._close_gate(run)
         self._gates[run] = pipe
-        os.write(pipe, b"\n")
+        with contextlib.suppress(OSError):  # it is full of lines already, or no pipe any more
+            os.write(pipe, b"\n")
 
     def gate_passed(self, agent: str, run: str) -> None:
         """See `Launches.gate_passed`."""
@@ -150,6 +171,9 @@ class LaunchFiles:
     def _path(self, agent: str, run: str) -> str:
         return os.path.join(self._directory, f"{agent}.{run}")
 
+    def _own(self, run: str) -> str:
+        return os.path.join(self._own_directory, run)
+
     def command_of(self, agent: str, run: str) -> tuple[tuple[str, ...], bool] | None:
         """See `Launches.command_of`."""
         header = self._header(agent, run)
@@ -162,12 +186,14 @@ class LaunchFiles:
 
     def _header(self, agent: str, run: str) -> tuple[list[str], bool, str] | None:
         """Command, whether it is for a shell, and the note: the first line of a launch file. None if it is gone."""
+        line, _, _ = _contents(self._path(agent, run), _LONGEST_HEADER).partition(b"\n")
         try:
-            with open(self._path(agent, run), encoding="utf-8") as file:
-                words, shell, note = json.loads(file.readline().removeprefix("# "))
-        except (FileNotFoundError, ValueError):
+            words, shell, note = json.loads(line.removeprefix(b"# "))
+        except (ValueError, TypeError, RecursionError):
             return None
-        return words, shell, note
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in [*words, note]):
+            return None
+        return words, shell is True, note
 
     def exit_code(self, agent: str, run: str) -> int | None:
         """See `Launches.exit_code`."""
@@ -181,16 +207,16 @@ class LaunchFiles:
 
     def _ending(self, agent: str, run: str) -> tuple[int, int] | None:
         try:
-            with open(self._path(agent, run) + _EXIT, encoding="ascii") as file:
-                code, killed = file.read().split()
-                return int(code), int(killed)
-        except (FileNotFoundError, ValueError):
+            code, killed = map(int, _contents(self._path(agent, run) + _EXIT, _LONGEST_ENDING).split())
+        except ValueError:
             return None
+        return (code, killed) if 0 <= code <= _LARGEST_CODE and 0 <= killed <= _LARGEST_COUNT else None
 
     def forget_run(self, agent: str, run: str) -> None:
         """Remove what was kept for a run that ended."""
         self._close_gate(run)
-        for suffix in ("", _EXIT, _GATE):
+        self._remove_own(run)
+        for suffix in (_EXIT, _GATE, ""):
             _remove(self._path(agent, run) + suffix)
 
     def forget_agent(self, agent: str) -> None:
@@ -201,25 +227,103 @@ class LaunchFiles:
         """Remove the whole directory."""
         for run in list(self._gates):
             self._close_gate(run)
-        if os.path.isdir(self._directory):
-            shutil.rmtree(self._directory)
+        for name in _names(self._directory):
+            match = _OF_A_RUN.fullmatch(name)
+            if match is not None:
+                self._remove_own(match[1])
+        _remove(self._directory)
+
+    def _remove_own(self, run: str) -> None:
+        _remove(self._own(run))
 
 
 def _quoted(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
 
 
+#: Whatever is there: it is not waited for (a pipe), and not followed (a link).
+_SAFELY = os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def _contents(path: str, longest: int) -> bytes:
+    """The first bytes of a regular file; empty if it is gone, or anything else."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _SAFELY)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, longest) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+
+
 def _write_private(path: str, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    _remove(path)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(text.encode("utf-8", "surrogateescape"))
 
 
 def _make_pipe(path: str) -> None:
-    with contextlib.suppress(FileExistsError):  # of a keeper that died before the run was started
-        os.mkfifo(path, 0o600)
+    try:
+        if stat.S_ISFIFO(os.lstat(path).st_mode):
+            return  # of a keeper that died before the run was started
+    except FileNotFoundError:
+        pass
+    _remove(path)
+    os.mkfifo(path, 0o600)
+
+
+def _is_directory(path: str) -> bool:
+    """True for a directory, and not for a link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _names(path: str) -> list[str]:
+    """What is in a directory, if it is one."""
+    try:
+        with _opened(path) as directory:
+            return os.listdir(f"/proc/self/fd/{directory}")
+    except OSError:
+        return []
 
 
 def _remove(path: str) -> None:
-    if os.path.lexists(path):
-        os.unlink(path)
+    """Remove whatever is at `path`, and nothing that it leads to. What cannot be removed is no reason to fail."""
+    above, name = os.path.split(path)
+    try:
+        with _opened(above) as directory:
+            _remove_in(directory, name)
+    except (FileNotFoundError, NotADirectoryError):
+        return  # nothing of ours can be there
+    except (OSError, RecursionError) as error:
+        log.warning("%s cannot be removed: %s", path, error)
+
+
+def _remove_in(directory: int, name: str) -> None:
+    try:
+        os.unlink(name, dir_fd=directory)
+    except FileNotFoundError:
+        return
+    except IsADirectoryError:
+        with _opened(name, directory) as inside:
+            for entry in os.listdir(f"/proc/self/fd/{inside}"):
+                _remove_in(inside, entry)
+        os.rmdir(name, dir_fd=directory)
+
+
+@contextlib.contextmanager
+def _opened(path: str, above: int | None = None) -> Iterator[int]:
+    """A directory to do something in, also if somebody took our rights away. NotADirectoryError if it is a link."""
+    directory = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+    try:
+        if os.fstat(directory).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            os.chmod(f"/proc/self/fd/{directory}", stat.S_IRWXU)
+        yield directory
+    finally:
+        os.close(directory)

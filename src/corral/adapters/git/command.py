@@ -7,6 +7,6 @@ import asyncio
 from corral import git as command
 
 
-async def git(directory: str, *arguments: str, feed: bytes = b"") -> str:
+async def git(directory: str, *arguments: str, feed: bytes = b"", making: bool = False) -> str:
     """See `corral.git.git`."""
-    return await asyncio.to_thread(command.git, directory, *arguments, feed=feed)
+    return await asyncio.to_thread(command.git, directory, *arguments, feed=feed, making=making)

@@ -8,6 +8,8 @@ import logging
 import os
 from dataclasses import asdict, replace
 
+import msgspec
+
 from corral.adapters.git.branches import Names, Survey, choose
 from corral.adapters.git.command import git
 from corral.adapters.git.work import branch_exists, commits_nowhere_else, work_in
@@ -16,12 +18,15 @@ from corral.adapters.git.worktrees import (
     branch_of,
     common_dir,
     deleted_branch_of,
+    link_on_the_way,
     note_branch,
+    registered_path,
     survey,
     turn,
     worktree_at,
 )
 from corral.domain.errors import BadSpecError, CorralError, RefusedError
+from corral.domain.removal import BELOW_LINK, LINK, NO_WORKTREE, NOT_OURS, UNANSWERED
 from corral.git import GitError
 from corral.places import Places
 from corral.ports.keeper import Repository, Workspace, WorkspaceRemoval
@@ -36,6 +41,9 @@ class GitWorkspaces:
     def __init__(self, places: Places, instance: str) -> None:
         self._places = places
         self._instance = instance
+        # CORRAL_HOME may lead through a link, and git writes down what a path really is. Resolved once, and never with
+        # team and agent: what is a link there leads to something that is not ours.
+        self._root = os.path.realpath(os.path.dirname(os.path.dirname(places.worktree("any", "any"))))
 
     async def repository(self, path: str) -> Repository:
         """See `Workspaces.repository`."""
@@ -51,73 +59,87 @@ class GitWorkspaces:
             common = await common_dir(repo)
             async with turn(common):
                 known = await survey(common, repo)
-                return await self._worktree(path, repo, Names.of(team, agent, self._instance), known)
+                made = await self._worktree(self._own(team, agent), repo, Names.of(team, agent, self._instance), known)
+                return msgspec.structs.replace(made, path=path)
         except OSError as error:
             raise _cannot_make(path, error) from error
 
     async def inspect(self, team: str) -> list[WorkspaceRemoval]:
         """See `Workspaces.inspect`."""
         root = os.path.dirname(self._places.worktree(team, "any"))
+        if os.path.islink(root):
+            return [WorkspaceRemoval(path=root, removed=False, why=LINK)]
         if not os.path.isdir(root):
             return []
         found = []
         for name in sorted(os.listdir(root)):
-            path = os.path.join(root, name)
-            _, why = await self._work(path, Names.of(team, name, self._instance))
-            found.append(WorkspaceRemoval(path=path, removed=False, why=why))
+            _, why = await self._work(self._own(team, name), Names.of(team, name, self._instance))
+            found.append(WorkspaceRemoval(path=os.path.join(root, name), removed=False, why=why))
         return found
 
     async def remove(self, *, team: str, agent: str, path: str, repo: str | None, discard: bool) -> WorkspaceRemoval:
         """See `Workspaces.remove`. Only worktrees that Corral made are ever removed."""
         if path != self._places.worktree(team, agent):
             return WorkspaceRemoval(path=path, removed=False)
+        own = self._own(team, agent)
         names = Names.of(team, agent, self._instance)
-        if not os.path.isdir(path):
+        if not os.path.lexists(own) and not link_on_the_way(own):
             if repo is not None:
-                await self._forget_deleted(path, repo, names)
+                await self._forget_deleted(own, repo, names)
             return WorkspaceRemoval(path=path, removed=False)
-        worktree, work = await self._work(path, names)
+        worktree, work = await self._work(own, names)
         if worktree is None or (work and not discard):
             return WorkspaceRemoval(path=path, removed=False, why=work)
         try:
             if repo is not None and await common_dir(repo) != os.path.realpath(worktree.common):
-                return WorkspaceRemoval(path=path, removed=False, why=f"not a worktree of {repo}")
-            tip = await _tip(path)
-            branch = await branch_of(path, worktree, names)
-            async with turn(worktree.common):
+                return WorkspaceRemoval(path=path, removed=False, why=f"{NOT_OURS} {repo}")
+            tip = await _tip(own)
+            branch = await branch_of(own, worktree, names)
+            async with turn(worktree.common, removing=True):
+                # Waiting takes time, and git follows links.
+                if why := _link(own):
+                    return WorkspaceRemoval(path=path, removed=False, why=why)
                 force = ["--force", "--force"] if discard else []
-                await git(worktree.common, "worktree", "remove", *force, path)
+                await git(worktree.common, "worktree", "remove", *force, own)
                 known = await survey(worktree.common, worktree.common)
-                if branch in known.branches and not known.holder(branch, os.path.realpath(path)):
+                if branch in known.branches and not known.holder(branch, own):
                     # What the branch holds is elsewhere too, or was to be thrown away.
                     await git(worktree.common, "branch", "-D", branch)
         except CorralError as error:
-            return WorkspaceRemoval(path=path, removed=not os.path.isdir(path), why=error.message)
-        _remove_if_empty(os.path.dirname(path))
+            return WorkspaceRemoval(path=path, removed=not os.path.lexists(own), why=error.message)
+        _remove_if_empty(os.path.dirname(own))
         return WorkspaceRemoval(path=path, removed=True, why=f"discarded {work} (it was at {tip})" if work else "")
+
+    def _own(self, team: str, agent: str) -> str:
+        """The path of an agent's worktree as git has it: canonical, unless somebody put a link in its place."""
+        return os.path.join(self._root, team, agent)
 
     async def _work(self, path: str, names: Names) -> tuple[Worktree | None, str]:
         """The worktree at `path` and the work in it; of something else there, why it stays."""
+        if why := _link(path):
+            return None, why
         if not os.path.isdir(path):
-            return None, "not a git worktree"
+            return None, NO_WORKTREE
         try:
             worktree = await worktree_at(path)
             if worktree is None:
-                return None, "not a git worktree"
+                return None, NO_WORKTREE
+            if (registered := registered_path(worktree.git_dir)) != path:
+                return None, f"{NOT_OURS} this place: git has it at {registered}"
             return worktree, await work_in(path, await branch_of(path, worktree, names))
         except CorralError as error:
-            return None, f"contents that cannot be checked ({error.message})"
+            return None, f"{UNANSWERED} ({error.message})"
 
     async def _forget_deleted(self, path: str, repo: str, names: Names) -> None:
         """Somebody deleted the worktree by hand: have git forget it. Its branch stays if it has commits of its own."""
         try:
             common = await common_dir(repo)
-            async with turn(common):
+            async with turn(common, removing=True):
                 known = await survey(common, repo)
                 branch = deleted_branch_of(path, known, names)
-                if os.path.realpath(path) in known.worktrees:
+                if path in known.worktrees and not os.path.lexists(path):
                     await git(repo, "worktree", "remove", path)
-                if branch not in known.branches or known.holder(branch, os.path.realpath(path)):
+                if branch not in known.branches or known.holder(branch, path):
                     return
                 if not await commits_nowhere_else(repo, [branch], branch):
                     await git(repo, "branch", "-D", branch)
@@ -125,13 +147,17 @@ class GitWorkspaces:
             log.warning("%s is gone, and git still knows it: %s", path, error)
 
     async def _worktree(self, path: str, repo: str, names: Names, known: Survey) -> Workspace:
+        if link := link_on_the_way(path):
+            raise RefusedError(
+                f"{link} is in the way: it is a symbolic link, and Corral follows none there",
+                "look at where it leads and move the link away; Corral does not remove it",
+            )
         if os.path.isdir(path) and os.listdir(path):
             return await self._found_again(path, repo, names, known)
         if os.path.lexists(path) and not os.path.isdir(path):
             raise RefusedError(f"{path} is in the way: it is not a directory", "look at what it is and move it away")
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        real = os.path.realpath(path)
-        branch = choose(names, known, real, repo)
+        branch = choose(names, known, path, repo)
         try:
             note = await self._add(path, repo, branch, known)
         except GitError as error:
@@ -139,9 +165,9 @@ class GitWorkspaces:
                 raise
             # Somebody is on it in a way that git does not list, such as in the middle of a rebase.
             known = replace(known, holders={**known.holders, branch: "another worktree"})
-            branch = choose(names, known, real, repo)
+            branch = choose(names, known, path, repo)
             note = await self._add(path, repo, branch, known)
-        if branch == names.own and (holder := known.holder(names.plain, real)):
+        if branch == names.own and (holder := known.holder(names.plain, path)):
             taken = f"on branch {branch}, because {names.plain} is taken by {holder}"
             note = f"{taken}; {note}" if note else taken
         return Workspace(path=path, kind="worktree", branch=branch, created=True, note=note)
@@ -149,15 +175,15 @@ class GitWorkspaces:
     async def _add(self, path: str, repo: str, branch: str, known: Survey) -> str:
         """Make the worktree; what a person should know of it. If git refuses, nothing of it stays."""
         # --force: our own path may still be registered after somebody deleted the directory by hand.
-        force = ["--force"] if os.path.realpath(path) in known.worktrees else []
+        force = ["--force"] if path in known.worktrees else []
         there = branch in known.branches
         source = [path, branch] if there else ["--no-track", "-b", branch, path, "HEAD"]
         try:
-            await git(repo, "worktree", "add", *force, *source)
+            await git(repo, "worktree", "add", *force, *source, making=True)
         except GitError:
             # A hook that fails lets git make everything and then say no. Nobody has worked there yet.
             with contextlib.suppress(CorralError):
-                if os.path.realpath(path) in (await survey(known.common, repo)).worktrees:
+                if path in (await survey(known.common, repo)).worktrees and not link_on_the_way(path):
                     await git(repo, "worktree", "remove", "--force", path)
                 if not there and await branch_exists(repo, branch):
                     await git(repo, "branch", "-D", branch)
@@ -167,8 +193,8 @@ class GitWorkspaces:
 
     async def _found_again(self, path: str, repo: str, names: Names, known: Survey) -> Workspace:
         """A worktree from last time is used again as it is, work included; anything else is left alone."""
-        worktree = await worktree_at(path) if os.path.realpath(path) in known.worktrees else None
-        if worktree is None:
+        worktree = await worktree_at(path) if path in known.worktrees else None
+        if worktree is None or registered_path(worktree.git_dir) != path:
             raise RefusedError(
                 f"{path} is in the way: it is not a worktree of {repo}",
                 "look at what is in it and move it away; Corral does not delete it",
@@ -177,6 +203,12 @@ class GitWorkspaces:
         work = await work_in(path, branch)
         note = f"worktree from last time, with {work}" if work else "worktree from last time"
         return Workspace(path=path, kind="worktree", branch=branch, note=note)
+
+
+def _link(path: str) -> str:
+    """Why `path` stays if a link is there, or above it among what is ours; else empty."""
+    link = link_on_the_way(path)
+    return "" if not link else LINK if link == path else f"{BELOW_LINK} ({link})"
 
 
 async def _tip(path: str) -> str:

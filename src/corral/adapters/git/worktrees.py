@@ -22,7 +22,9 @@ log = logging.getLogger("corral.keeper")
 #: tell, because an agent may switch to another branch.
 _NOTE = "corral-branch"
 
+#: How long to wait while another instance makes something. Removing does not wait as long: `down` must come to an end.
 _TURN_SECONDS = 300.0
+_REMOVING_TURN_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +75,25 @@ def _noted(common: str) -> dict[str, str]:
         for name in os.listdir(directory):
             branch = _read(os.path.join(directory, name, _NOTE))
             if branch:
-                dot_git = os.path.join(directory, name, _read(os.path.join(directory, name, "gitdir")))
-                found[branch] = os.path.realpath(os.path.dirname(dot_git))
+                found[branch] = registered_path(os.path.join(directory, name))
     return found
+
+
+def registered_path(git_dir: str) -> str:
+    """Where git has the worktree written down that it keeps `git_dir` for.
+
+    git writes what a path really was. What is a link there by now was put there since, and is not followed.
+    """
+    return os.path.dirname(os.path.normpath(os.path.join(git_dir, _read(os.path.join(git_dir, "gitdir")))))
+
+
+def link_on_the_way(path: str) -> str:
+    """The symbolic link that the canonical `path` of a worktree of ours is, or is below, by now; else empty."""
+    for place in (os.path.dirname(path), path):
+        if os.path.islink(place):
+            return place
+    # Above it nothing of ours is made or removed; but what is there may have become a link as well.
+    return "" if os.path.realpath(path) == path else os.path.dirname(os.path.dirname(path))
 
 
 async def note_branch(path: str, branch: str) -> None:
@@ -89,39 +107,38 @@ async def note_branch(path: str, branch: str) -> None:
 
 
 async def branch_of(path: str, worktree: Worktree, names: Names) -> str:
-    """The branch that the worktree at `path` was made for, whatever it is on now."""
+    """The branch that the worktree at `path` (real) was made for, whatever it is on now."""
     noted = _read(os.path.join(worktree.git_dir, _NOTE))
     # An agent can write there as well: only a name of its own is believed.
     if noted in names:
         return noted
     head = _read(os.path.join(worktree.git_dir, "HEAD")).removeprefix("ref: refs/heads/")
-    return guess(names, await survey(worktree.common, path), os.path.realpath(path), head)
+    return guess(names, await survey(worktree.common, path), path, head)
 
 
 def deleted_branch_of(path: str, known: Survey, names: Names) -> str:
     """As `branch_of`, for a worktree whose directory is gone."""
-    real = os.path.realpath(path)
-    noted = [branch for branch in (names.own, names.plain) if known.holders.get(branch) == real]
-    return noted[0] if noted else guess(names, known, real, "")
+    noted = [branch for branch in (names.own, names.plain) if known.holders.get(branch) == path]
+    return noted[0] if noted else guess(names, known, path, "")
 
 
 @contextlib.asynccontextmanager
-async def turn(common: str) -> AsyncIterator[None]:
+async def turn(common: str, *, removing: bool = False) -> AsyncIterator[None]:
     """One at a time, over all instances: parallel `worktree add`s race on git's locks, and for a branch.
 
     The lock is on git's directory itself, so that nothing is made for it and nothing stays.
     """
     directory = os.open(common, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        await _lock(directory, common)
+        await _lock(directory, common, _REMOVING_TURN_SECONDS if removing else _TURN_SECONDS)
         yield
     finally:
         os.close(directory)
 
 
-async def _lock(directory: int, common: str) -> None:
+async def _lock(directory: int, common: str, seconds: float) -> None:
     loop = asyncio.get_running_loop()
-    until = loop.time() + _TURN_SECONDS
+    until = loop.time() + seconds
     while True:
         try:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)

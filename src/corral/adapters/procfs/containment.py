@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from corral.adapters.procfs import ending, sockets
+from corral.adapters.procfs import ending, ports, socket_diag, sockets
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs import usage as usage_files
 from corral.adapters.procfs.processes import Process
@@ -38,6 +38,10 @@ class ProcessContainment:
         self._places = places
         self._instance = instance
         self.why = why
+        #: What would not end, of teams that were told to: known by its descent then, and by nothing later.
+        self._stuck: dict[str, list[Process]] = {}
+        #: The ports of teams that were told to end.
+        self._ports: dict[str, ports.Noted] = {}
 
     async def shelter(self, team: str, server_pid: int) -> None:
         """See `Containment.shelter`. There is no place to give: sessions of their own are all that sets them apart."""
@@ -114,18 +118,35 @@ class ProcessContainment:
             ]
 
         outcome = await ending.end(find, grace, self.is_launch_shell)
+        self._stuck.setdefault(team, []).extend(outcome.left)
         stuck = {_run_of(process) for process in outcome.left}
         return _ended(outcome, gone=[run for run in runs if run not in stuck])
 
     async def end_team(self, team: str, grace: float) -> Ended:
         """See `Containment.end_team`."""
+        await self.note_ports(team)
+        return await self.end_rest(team, grace)
+
+    async def note_ports(self, team: str, also: Iterable[int] = ()) -> None:
+        """Remember on which ports the team listens now, for the census; `also` are pids that are known to be its."""
+        await asyncio.to_thread(self._note_ports, team, also)
+
+    def _note_ports(self, team: str, also: Iterable[int]) -> None:
+        everyone = proc.every_process()
+        ours = proc.with_descendants(everyone, self._of_team(everyone, team))
+        self._ports.setdefault(team, ports.Noted()).note({*also, *(process.pid for process in ours)})
+
+    async def end_rest(self, team: str, grace: float) -> Ended:
+        """End the team as `end_team` does, after a better level had its turn and had the ports noted."""
 
         def find(everyone: list[Process]) -> list[Process]:
             marked = self._of_team(everyone, team)
             orphans = proc.with_descendants(everyone, [process for process in marked if _is_our_tmux(process)])
             return [process for process in {*marked, *orphans} if not _is_our_tmux(process)]
 
-        return _ended(await ending.end(find, grace, self.is_launch_shell), gone=[])
+        outcome = await ending.end(find, grace, self.is_launch_shell)
+        self._stuck.setdefault(team, []).extend(outcome.left)
+        return _ended(outcome, gone=[])
 
     async def census(self, team: str) -> list[Check]:
         """See `Containment.census`."""
@@ -133,8 +154,21 @@ class ProcessContainment:
 
     def _census(self, team: str) -> list[Check]:
         ours = self._of_team(proc.every_process(), team)
-        listeners = sockets.unix_listeners(self._places.tmux_socket(team))
-        holders = sockets.holders(set(listeners))
+        found = {process.key for process in ours}
+        stuck = [
+            process for process in self._stuck.get(team, ()) if process.key not in found and proc.is_alive(process)
+        ]
+        self._stuck[team] = stuck
+        path = self._places.tmux_socket(team)
+        try:
+            listeners = socket_diag.own_listeners(path)
+        except OSError as error:
+            holders: dict[int, list[int]] = {}
+            why = f"the kernel does not list sockets: {error.strerror or error}"
+            at_path = Check(what="sockets", found=None, residue=[Residue(kind="socket", name=path, why=why)])
+        else:
+            holders = sockets.holders(set(listeners))
+            at_path = _check("sockets", [_listening(path, holders[inode]) for inode in listeners])
         servers = {process.pid: process for process in ours if _is_our_tmux(process)}
         for pids in holders.values():
             for pid in pids:
@@ -142,16 +176,38 @@ class ProcessContainment:
                 if process is not None and _is_our_tmux(process):
                     servers.setdefault(pid, process)
         return [
-            _check("processes", [_residue(process, "still runs") for process in ours if not _is_our_tmux(process)]),
-            _check("tmux_servers", [_residue(process, "still runs") for process in servers.values()]),
             _check(
-                "sockets",
+                "processes",
                 [
-                    Residue(kind="socket", name=path, pid=next(iter(holders[inode]), None), why="somebody listens")
-                    for inode, path in listeners.items()
+                    *(_residue(process, "still runs") for process in ours if not _is_our_tmux(process)),
+                    *(_residue(process, "could not be ended: is it somebody else's?") for process in stuck),
                 ],
             ),
+            _check("tmux_servers", [_residue(process, "still runs") for process in servers.values()]),
+            at_path,
+            _check("ports", self._ports_left(team)),
         ]
+
+    def _ports_left(self, team: str) -> list[Residue]:
+        noted = self._ports.get(team)
+        left = noted.left() if noted is not None else []
+        if not left:
+            self._ports.pop(team, None)
+        return left
+
+    def servers(self, team: str) -> list[Process]:
+        """The tmux servers that are certainly the team's: they carry its markers, and were bound to its socket.
+
+        The markers alone are no proof: a person, or an agent, can start a tmux with them. None if it cannot be told.
+        """
+        marked = [process for process in self._of_team(proc.named(b"tmux: server"), team) if _is_our_tmux(process)]
+        try:
+            listeners = socket_diag.own_listeners(self._places.tmux_socket(team))
+        except OSError:
+            return []
+        held = sockets.holders(set(listeners), [process.pid for process in marked])
+        holding = {pid for pids in held.values() for pid in pids}
+        return [process for process in marked if process.pid in holding]
 
     def is_launch_shell(self, process: Process) -> bool:
         """The shell between tmux and a program. Without it the program loses its terminal before its last words."""
@@ -195,6 +251,10 @@ def _residue(process: Process, why: str) -> Residue:
     if process.state == "D":
         why += " (it waits for the kernel, state D)"
     return Residue(kind="process", name=process.name, pid=process.pid, command=proc.command_line(process.pid), why=why)
+
+
+def _listening(path: str, pids: Sequence[int]) -> Residue:
+    return Residue(kind="socket", name=path, pid=next(iter(pids), None), why="somebody listens")
 
 
 def _check(what: str, residue: list[Residue]) -> Check:

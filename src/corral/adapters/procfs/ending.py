@@ -18,8 +18,8 @@ from corral.adapters.procfs.processes import Process
 #: How long to go on killing before we say that something cannot be ended. What forks as fast as it is killed loses long
 #: before: it has to get away every time, and we have to catch it once.
 _KILL_SECONDS = 10.0
-#: The same, if all that is left waits for the kernel (state D). It may never end, and is reported instead.
-_KERNEL_SECONDS = 2.0
+#: The same, if all that is left waits for the kernel (state D), which may be for ever, or became somebody else's.
+_HOPELESS_SECONDS = 2.0
 _KILL_WAIT = 0.25
 #: A list of processes takes a moment to read. What forks and ends meanwhile may be nowhere in it.
 _LOOKS_AT_NOTHING = 3
@@ -114,7 +114,8 @@ async def end(
     began = loop.time()
     while alive := await family.look():
         took = loop.time() - began
-        if took > _KILL_SECONDS or (took > _KERNEL_SECONDS and all(process.state == "D" for process in alive)):
+        hopeless = all(process.state == "D" or not proc.may_signal(process) for process in alive)
+        if took > _KILL_SECONDS or (took > _HOPELESS_SECONDS and hopeless):
             break
         for _ in range(_CHASES):
             for process in alive:

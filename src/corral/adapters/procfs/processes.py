@@ -183,6 +183,17 @@ def send_signal(process: Process, number: signal.Signals) -> bool:
     return True
 
 
+def may_signal(process: Process) -> bool:
+    """False for what became another user's: an agent may use sudo."""
+    try:
+        os.kill(process.pid, 0)
+    except PermissionError:
+        return False
+    except ProcessLookupError:
+        return True
+    return True
+
+
 def _pids() -> Iterator[int]:
     return (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
 

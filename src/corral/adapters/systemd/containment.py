@@ -13,12 +13,13 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from corral.adapters.cgroup import ending
+from corral.adapters.cgroup import ending, killing
 from corral.adapters.cgroup import usage as usage_files
 from corral.adapters.cgroup.contained import Contained, Sweep
 from corral.adapters.cgroup.hierarchy import Hierarchy
 from corral.adapters.cgroup.limits import settings
 from corral.adapters.cgroup.tree import Cgroup
+from corral.adapters.procfs.processes import Process
 from corral.adapters.systemd import marks
 from corral.adapters.systemd.manager import UserManager
 from corral.adapters.systemd.own import OwnScopes
@@ -45,6 +46,7 @@ class Below(Sweep, Protocol):
     async def limit(self, team: str, limits: Mapping[str, Limits], team_limits: Limits) -> list[str]: ...
     async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None: ...
     async def usage(self, team: str) -> list[Usage]: ...
+    def servers(self, team: str) -> list[Process]: ...
 
 
 class SystemdContainment:
@@ -74,7 +76,7 @@ class SystemdContainment:
         self._slices = Slices(manager, instance, agent_slice)
         self._own = OwnScopes(manager, hierarchy, self._slices)
         self._scopes = Scopes(manager, self._slices, instance, version)
-        self._spawned = SpawnedScopes(manager, hierarchy, instance)
+        self._spawned = SpawnedScopes(manager, hierarchy, sweep.servers)
         self._groups: dict[str, Cgroup] = {}  # by the name of the scope
 
     @classmethod
@@ -109,6 +111,7 @@ class SystemdContainment:
 
     async def shelter(self, team: str, server_pid: int) -> None:
         """See `Containment.shelter`."""
+        self._spawned.made_by(team, server_pid)
         await self._own.move(server_pid, units.tmux_scope(team, self._instance), f"tmux server of Corral's team {team}")
 
     async def shelter_daemon(self, pid: int) -> None:
@@ -214,19 +217,23 @@ class SystemdContainment:
     # Standing still
 
     async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None:
-        """See `Containment.freeze`. An agent that has no scope is stopped by the level below."""
+        """See `Containment.freeze`. An agent that has no scope is stopped by the level below.
+
+        On the cgroup itself, and not through systemd: so it works while systemd does not answer.
+        """
         scopes = await self._scopes.of_agents(team, runs.values())
         contained = {scope.agent for scope in scopes}
         outside = {run: agent for run, agent in runs.items() if agent not in contained}
         if outside:
             await self._sweep.freeze(team, outside, frozen=frozen)
-        await asyncio.gather(*(self._manager.freeze(scope.name, frozen=frozen) for scope in scopes))
+        groups = {scope.agent: [group] for scope in scopes if (group := await self._group(scope)) is not None}
+        await self._contained.freeze(groups, frozen=frozen)
 
     # Ending
 
     async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended:
         """See `Containment.end_runs`."""
-        groups = self._of_roots(team, runs.values(), roots)
+        groups = await self._of_roots(team, runs.values(), roots)
         wanted = set(runs.values())
         scopes = {scope: group for scope, group in (await self._found(team)).items() if scope.agent in wanted}
         for scope, group in scopes.items():
@@ -241,10 +248,7 @@ class SystemdContainment:
         """See `Containment.end_team`."""
         scopes = await self._found(team)
         groups = [group for group in scopes.values() if group is not None]
-        try:
-            groups += [one.group for one in await self._spawned.of_team(team) if one.group is not None]
-        except CorralError as error:
-            log.warning("systemd cannot be asked for the scopes that tmux made for %s: %s", team, error.message)
+        groups += await self._spawned_groups(team)
         await self._thaw(scopes)
         ended = await self._contained.end_team(team, grace, groups)
         await self._stop(scopes)
@@ -273,13 +277,10 @@ class SystemdContainment:
             log.warning("a scope was not stopped: %s", line)
 
     async def _thaw(self, scopes: Mapping[Scope, Cgroup | None]) -> None:
-        """What stands still cannot hear that it is to end, and systemd wants to be the one who wakes it."""
-        for scope, group in scopes.items():
-            if group is not None and group.to_be_frozen():
-                try:
-                    await self._manager.freeze(scope.name, frozen=False)
-                except CorralError as error:
-                    log.warning("%s was not woken: %s", scope.name, error.message)
+        """What stands still cannot hear that it is to end."""
+        for group in scopes.values():
+            if group is not None:
+                killing.thaw(group)
 
     # Measuring and counting
 
@@ -300,7 +301,9 @@ class SystemdContainment:
         whole = None
         if len(slices) == 1 and not outside and os.path.basename((one := slices.pop()).path) in self._own_slices(team):
             whole = usage_files.of_team(agents, one, level=self.level)
-        return [*agents, whole or usage_files.total(agents, level=self.level)]
+        # A team is contained as well as the worst of its agents.
+        level = outside[0].level if outside else self.level
+        return [*agents, whole or usage_files.total(agents, level=level)]
 
     def _own_slices(self, team: str) -> Collection[str]:
         """The slices that are the team's alone."""
@@ -362,18 +365,25 @@ class SystemdContainment:
             self._groups[scope.name] = group
         return group if group.exists() else None
 
-    def _of_roots(self, team: str, agents: Iterable[str], roots: Sequence[int]) -> dict[str, list[Cgroup]]:
+    async def _spawned_groups(self, team: str) -> list[Cgroup]:
+        """The cgroups of the scopes that the team's tmux made; none if systemd does not answer."""
+        try:
+            return [one.group for one in await self._spawned.of_team(team) if one.group is not None]
+        except CorralError as error:
+            log.warning("systemd cannot be asked for the scopes that tmux made for %s: %s", team, error.message)
+            return []
+
+    async def _of_roots(self, team: str, agents: Iterable[str], roots: Sequence[int]) -> dict[str, list[Cgroup]]:
         """The cgroups that first processes of ours are in, if they have the name of such a scope: no bus is needed.
 
-        Also those that tmux made for them, where systemd is off: one pane, one scope.
+        Also those that the team's tmux made for them, where systemd is off: one pane, one scope.
         """
         names = {name: agent for agent in agents for name in units.agent_scopes(team, agent, self._instance)}
         found: dict[str, list[Cgroup]] = {}
-        for pid in roots:
-            group = self._hierarchy.of_process(pid)
-            if group is None:
-                continue
-            agent = "" if is_spawned(group) else names.get(os.path.basename(group.path))
+        around = [group for pid in roots if (group := self._hierarchy.of_process(pid)) is not None]
+        spawned = await self._spawned_groups(team) if any(map(is_spawned, around)) else []
+        for group in around:
+            agent = "" if group in spawned else names.get(os.path.basename(group.path))
             if agent is not None and group not in found.setdefault(agent, []):
                 found[agent].append(group)
         return found

@@ -116,10 +116,6 @@ class UserManager:
         pairs = [[key, value] for key, value in properties.items()]
         await self._call("SetUnitProperties", "sba(sv)", [name, True, pairs])
 
-    async def freeze(self, name: str, *, frozen: bool) -> None:
-        """Stop every process of a unit from running, or let them run again."""
-        await self._call("FreezeUnit" if frozen else "ThawUnit", "s", [name], seconds=_JOB_SECONDS)
-
     async def units(self, *patterns: str) -> list[Unit]:
         """Loaded units whose names match; in any state."""
         (rows,) = await self._call("ListUnitsByPatterns", "asas", [[], list(patterns)])

@@ -1,14 +1,18 @@
 """The scopes that tmux makes by itself, one for each pane, and which of them are of our servers.
 
 tmux 3.4 and later puts every pane into a `tmux-spawn-*.scope`. Where a scope of ours takes the pane over, tmux's is
-left empty; with systemd switched off, the pane stays in it. Those of a person's own tmux are none of our business.
+left empty; with systemd switched off, the pane stays in it. Those of a person's own tmux are none of our business, also
+if something of ours is in one: only the server that made a scope tells whose it is, and tmux writes its pid on it.
 """
 
 from __future__ import annotations
 
+import asyncio
+import math
 import os
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from corral.adapters.cgroup.hierarchy import Hierarchy
@@ -16,9 +20,8 @@ from corral.adapters.cgroup.tree import Cgroup
 from corral.adapters.procfs import processes as proc
 from corral.adapters.systemd.manager import Unit, UserManager
 from corral.domain import units
-from corral.domain.environment import team_markers
 
-_DESCRIPTION = re.compile(r"tmux child pane (\d+) launched by process (\d+)")
+_DESCRIPTION = re.compile(r"tmux child pane \d+ launched by process (\d+)")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -40,30 +43,32 @@ def is_spawned(group: Cgroup) -> bool:
 class SpawnedScopes:
     """Finds them for one instance."""
 
-    def __init__(self, manager: UserManager, hierarchy: Hierarchy, instance: str) -> None:
+    def __init__(
+        self, manager: UserManager, hierarchy: Hierarchy, servers: Callable[[str], list[proc.Process]]
+    ) -> None:
         self._manager = manager
         self._hierarchy = hierarchy
-        self._instance = instance
-        #: Found while their server lived; by team.
+        #: The tmux servers of a team that are proved to be its, of those that live.
+        self._find_servers = servers
+        #: All that were seen so far, by team: their scopes may outlive them.
+        self._servers: dict[str, set[proc.Process]] = {}
+        #: The scopes that were found; their names are never used again.
         self._seen: dict[str, set[str]] = {}
+
+    def made_by(self, team: str, server_pid: int) -> None:
+        """This is the team's server, as whoever is connected to it says."""
+        server = proc.read(server_pid)
+        if server is not None:
+            self._servers.setdefault(team, set()).add(server)
 
     async def of_team(self, team: str) -> list[Spawned]:
         """Those of the team's servers, living and dead, asked anew."""
-        ours = proc.marked(proc.every_process(), team_markers(self._instance, team))
-        servers = {
-            process.pid: process
-            for process in ours
-            if process.name.startswith("tmux: server") and not proc.is_of_a_run(process)
-        }
+        servers = self._servers.setdefault(team, set())
+        servers.update(await asyncio.to_thread(self._find_servers, team))
         seen = self._seen.setdefault(team, set())
-        # One pane, one scope: what our agent's process is in holds nothing but what came from that pane.
-        places = (self._hierarchy.of_process(process.pid) for process in ours)
-        seen.update(os.path.basename(group.path) for group in places if group is not None and is_spawned(group))
         found = []
         for unit in await self._manager.units(units.SPAWNED_BY_TMUX):
-            match = _DESCRIPTION.search(unit.description)
-            server = servers.get(int(match.group(2))) if match else None
-            if unit.name in seen or (server is not None and not await self._older(unit, server)):
+            if unit.name in seen or await self._is_of(unit, servers):
                 seen.add(unit.name)
                 path = await self._manager.control_group(unit.name)
                 found.append(Spawned(unit.name, self._hierarchy.cgroup(path) if path else None))
@@ -78,8 +83,20 @@ class SpawnedScopes:
     def forget(self, team: str) -> None:
         """Nothing is left of the team."""
         self._seen.pop(team, None)
+        self._servers.pop(team, None)
 
-    async def _older(self, unit: Unit, server: proc.Process) -> bool:
-        """True if a scope is certainly older than the server: it was made by an earlier process of the same pid."""
+    async def _is_of(self, unit: Unit, servers: set[proc.Process]) -> bool:
+        """True if one of the servers made the scope, and not another process that had its pid before or has it now."""
+        match = _DESCRIPTION.fullmatch(unit.description)
+        same_pid = [server for server in servers if match and server.pid == int(match[1])]
+        if not same_pid:
+            return False
         asleep = time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
-        return await self._manager.began(unit) + asleep < server.start / _TICKS - 1
+        began = await self._manager.began(unit) + asleep
+        return any(server.start / _TICKS - 1 <= began < _end_of(server) for server in same_pid)
+
+
+def _end_of(server: proc.Process) -> float:
+    """When a server had ended for certain, in seconds after boot: as soon as another process has its pid."""
+    now = proc.read(server.pid)
+    return math.inf if now is None or now.start == server.start else now.start / _TICKS

@@ -140,6 +140,8 @@ class ControlClient(asyncio.Protocol):
         self, groups: Sequence[Sequence[Sequence[str]]], seconds: float = ANSWER_SECONDS
     ) -> list[list[list[str]] | TmuxRefusedError]:
         """Like `ask_many`, but a refusal is the outcome of its own sequence only."""
+        if not groups:
+            return []  # an empty line would tell tmux to detach this client
         if self.closed or self._transport is None:
             raise UnavailableError("the connection to tmux is closed", "try again: the keeper opens a new one")
         if self._owes_an_answer:

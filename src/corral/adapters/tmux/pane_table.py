@@ -50,7 +50,9 @@ class PaneTable:
             known = self.by_run.get(run)
             if known is None:
                 self.adopt(pane)
-            elif pane.session.exit is not None or pane.session.dead:
+                continue
+            known.session_id = pane.session_id
+            if pane.session.exit is not None or pane.session.dead:
                 known.session.exit = pane.session.exit or known.session.exit
                 known.session.dead = True
         for run in [run for run in self.by_run if run not in census.panes]:

@@ -27,6 +27,7 @@ class Pane:
 
     pane_id: str
     window_id: str
+    #: Where people find it; empty while only the hub shows it.
     session_id: str
     #: tmux read the end of its terminal. How the process ended it may learn a moment later, or not by itself.
     closed: bool
@@ -71,6 +72,11 @@ class Census:
     #: Windows of ours that the hub does not show.
     unlinked: list[str]
 
+    @property
+    def homeless(self) -> list[Pane]:
+        """Panes whose session somebody killed: the hub's link is all that keeps them."""
+        return [pane for pane in self.panes.values() if not pane.session_id]
+
 
 def take_census(lines: list[str], hub: str) -> Census:
     """Read what `list-panes -a` says. A window of ours is listed twice: in its own session, and in the hub."""
@@ -82,11 +88,14 @@ def take_census(lines: list[str], hub: str) -> Census:
         pane = parse_pane(line)
         if len(fields) == 9 and fields[7] == hub:
             linked.add(fields[1])
-            # Only the hub has it left: still ours to look after.
-            if pane is not None:
-                panes.setdefault(pane.session.run, pane)
+            if pane is not None and pane.session.run not in panes:
+                pane.session_id = ""  # the hub is nobody's home, and must not be taken away with an agent
+                panes[pane.session.run] = pane
         elif pane is not None:
-            panes[pane.session.run] = pane
+            # A person may show it in other sessions too.
+            known = panes.get(pane.session.run)
+            if known is None or not known.session_id or fields[7] == pane.session.agent:
+                panes[pane.session.run] = pane
         elif len(fields) == 9:
             guests.setdefault(fields[2], []).append(int(fields[3]))
     unlinked = [pane.window_id for pane in panes.values() if pane.window_id not in linked]

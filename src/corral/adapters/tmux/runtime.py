@@ -20,7 +20,7 @@ from corral.adapters.tmux.birth import start_server
 from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlClient, TmuxRefusedError
 from corral.adapters.tmux.keyboard import type_into
 from corral.adapters.tmux.pane_table import LAST_OUTPUT_SECONDS, PaneTable
-from corral.adapters.tmux.panes import FORMAT, Pane, parse_pane, take_census
+from corral.adapters.tmux.panes import FORMAT, Census, Pane, parse_pane, take_census
 from corral.adapters.tmux.probe import answer
 from corral.adapters.tmux.programs import find_programs
 from corral.adapters.tmux.screens import read_screen
@@ -63,6 +63,7 @@ class TmuxRuntime:
         self._panes = self._table.by_run
         self._left_alone = False
         self._opening = asyncio.Lock()
+        self._rehousing = asyncio.Lock()
         self._background = Background()
 
     # Looking
@@ -97,12 +98,26 @@ class TmuxRuntime:
 
     async def _refresh(self, client: ControlClient) -> None:
         """Learn which panes there are, also those an earlier keeper started, and have all of them recorded."""
-        (lines,) = await client.ask(["list-panes", "-a", "-F", FORMAT])
-        census = take_census(lines, HUB)
+        census = await _census(client)
+        if census.homeless:
+            census = await self._rehouse(client)
         self._table.take(census)
         if census.unlinked:
             await client.try_many([[_link(window)] for window in census.unlinked])
         await find_programs([pane.session for pane in self._panes.values()])
+
+    async def _rehouse(self, client: ControlClient) -> Census:
+        """Give panes whose session was killed one again, by the same name. Their programs do not notice."""
+        async with self._rehousing:  # two who do it at once would link a window twice
+            homeless = (await _census(client)).homeless
+            outcomes = await client.try_many([_new_home(pane) for pane in homeless])
+            refused = [
+                pane for pane, outcome in zip(homeless, outcomes, strict=True) if isinstance(outcome, TmuxRefusedError)
+            ]
+            # Somebody has taken the name meanwhile: then that session shows the agent as well.
+            shown = [["link-window", "-s", pane.window_id, "-t", f"={pane.session.agent}:"] for pane in refused]
+            await client.try_many([[link] for link in shown])
+            return await _census(client)
 
     # Starting
 
@@ -182,11 +197,13 @@ class TmuxRuntime:
             lines.pop()
         return lines
 
-    def attach_command(self, run: str, *, read_only: bool) -> list[str]:
-        """See `Runtime.attach_command`."""
-        pane = self._panes.get(run)
-        if pane is None:
-            raise NotFoundError("the agent has no terminal", "corral restart starts it again")
+    async def attach_command(self, run: str, *, read_only: bool) -> list[str]:
+        """See `Runtime.attach_command`. Looks first: somebody may have killed the session that is to be joined."""
+        client, _ = await self._find(run)
+        await self._refresh(client)
+        _, pane = await self._find(run)
+        if not pane.session_id:
+            raise CorralError("tmux has no session for the agent, and gave it none", "corral restart starts it again")
         flags = ["-r"] if read_only else []
         return [self._tmux, "-u", "-N", "-S", self._socket_path, "attach-session", *flags, "-t", pane.session_id]
 
@@ -350,10 +367,25 @@ class TmuxRuntime:
         self._listener.server_changed("it answers again")
 
 
+async def _census(client: ControlClient) -> Census:
+    (lines,) = await client.ask(["list-panes", "-a", "-F", FORMAT])
+    return take_census(lines, HUB)
+
+
 def _link(window: str) -> list[str]:
     return ["link-window", "-d", "-s", window, "-t", f"={HUB}:"]
 
 
+def _new_home(pane: Pane) -> list[list[str]]:
+    """A session needs a window from the start: one that the agent's takes the place of, before anybody sees it."""
+    name = pane.session.agent
+    return [
+        ["new-session", "-d", "-s", name, "-x", str(COLUMNS), "-y", str(ROWS), "exec cat"],
+        ["link-window", "-k", "-s", pane.window_id, "-t", f"={name}:^"],
+    ]
+
+
 def _taking_away(pane: Pane) -> list[tuple[str, str]]:
     # In this order: the other way round, tmux 3.3a crashes if the session has another window with a dead pane.
-    return [("kill-session", pane.session_id), ("kill-window", pane.window_id)]
+    home = [("kill-session", pane.session_id)] if pane.session_id else []
+    return [*home, ("kill-window", pane.window_id)]

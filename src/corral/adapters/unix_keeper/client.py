@@ -129,6 +129,9 @@ class KeeperClient:
     async def usage(self, team: str) -> list[Usage]:
         return await self._call(list[Usage], "usage", team=team)
 
+    async def over(self, team: str, runs: dict[str, str]) -> list[str]:
+        return await self._call(list[str], "over", team=team, runs=runs)
+
     async def watch_ready(self, team: str, run: str) -> None:
         await self._call(type(None), "watch_ready", team=team, run=run)
 

@@ -1,7 +1,8 @@
 """Listening unix sockets as the kernel lists them (`NETLINK_SOCK_DIAG`), with the file that each was bound to.
 
-`/proc/net/unix` has the path only. Whether the file at that path is still the one that the socket was bound to, the
-kernel tells here: it keeps inode and device of the file, also after it was unlinked.
+Not `/proc/net/unix`: it writes names as they are, so anybody's abstract socket with a newline in its name adds lines of
+his choice to it. Here a name comes with its length. And the kernel tells whether the file at a path is still the one
+that the socket was bound to: it keeps inode and device of the file, also after it was unlinked.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import os
 import socket
 import struct
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,8 +20,8 @@ _SOCK_DIAG_BY_FAMILY = 20
 _REQUEST_DUMP = 0x1 | 0x300
 _ERROR, _DONE = 2, 3
 _LISTENING = 1 << 10
-_SHOW_NAME_AND_FILE = 0x1 | 0x2
-_NAME, _FILE = 0, 1
+_SHOW_NAME_FILE_AND_USER = 0x1 | 0x2 | 0x40
+_NAME, _FILE, _USER = 0, 1, 7
 
 _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, pid
 _REQUEST = struct.Struct("=BBHIIIII")  # family, protocol, pad, states, inode, show, cookie
@@ -36,6 +38,8 @@ class Listener:
     path: str
     #: Device and inode of the file it was bound to, the inode cut to 32 bits; None if the kernel does not tell.
     file: tuple[int, int] | None
+    #: Who made it; None if the kernel does not tell (before Linux 5.3).
+    user: int | None = None
 
 
 def identity(info: os.stat_result) -> tuple[int, int]:
@@ -45,7 +49,7 @@ def identity(info: os.stat_result) -> tuple[int, int]:
 
 def listeners() -> list[Listener]:
     """The listening unix sockets of this network namespace that have a path. OSError if the kernel does not tell."""
-    request = _REQUEST.pack(socket.AF_UNIX, 0, 0, _LISTENING, 0, _SHOW_NAME_AND_FILE, 0xFFFFFFFF, 0xFFFFFFFF)
+    request = _REQUEST.pack(socket.AF_UNIX, 0, 0, _LISTENING, 0, _SHOW_NAME_FILE_AND_USER, 0xFFFFFFFF, 0xFFFFFFFF)
     header = _HEADER.pack(_HEADER.size + len(request), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 1, 0)
     kind = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC
     with contextlib.closing(socket.socket(socket.AF_NETLINK, kind, _NETLINK_SOCK_DIAG)) as kernel:
@@ -54,23 +58,33 @@ def listeners() -> list[Listener]:
         return [found for found in map(_listener, _answers(kernel)) if found is not None]
 
 
+def own_listeners(path: str) -> dict[int, str]:
+    """Inode to path of this user's listening sockets that were bound at `path`, also after the file was unlinked.
+
+    The path is the one that was said when it was bound. In another mount namespace everybody can bind to ours, so what
+    is certainly another user's does not count. OSError if the kernel does not tell.
+    """
+    mine = (None, os.getuid())
+    return {found.inode: found.path for found in listeners() if found.path == path and found.user in mine}
+
+
 def _answers(kernel: socket.socket) -> Iterator[bytes]:
     while True:
         data = kernel.recv(1 << 18)
         while len(data) >= _HEADER.size:
             length, kind, _, _, _ = _HEADER.unpack_from(data)
             body, data = data[_HEADER.size : length], data[_aligned(length) :]
-            if kind == _DONE:
+            if kind in (_DONE, _ERROR):
+                code = -int.from_bytes(body[:4], sys.byteorder, signed=True)
+                if code:
+                    raise OSError(code, os.strerror(code))
                 return
-            if kind == _ERROR:
-                code = -int.from_bytes(body[:4], "little", signed=True)
-                raise OSError(code, os.strerror(code))
             yield body
 
 
 def _listener(body: bytes) -> Listener | None:
     inode = _MESSAGE.unpack_from(body)[4]
-    path, file = "", None
+    path, file, user = "", None, None
     at = _MESSAGE.size
     while at + _ATTRIBUTE.size <= len(body):
         length, kind = _ATTRIBUTE.unpack_from(body, at)
@@ -81,7 +95,9 @@ def _listener(body: bytes) -> Listener | None:
         elif kind == _FILE and len(value) >= _FILE_OF.size:
             number, device = _FILE_OF.unpack_from(value)
             file = (os.makedev(device >> 20, device & 0xFFFFF), number)
-    return Listener(inode, path, file) if path.startswith("/") else None
+        elif kind == _USER:
+            user = int.from_bytes(value[:4], sys.byteorder)
+    return Listener(inode, path, file, user) if path.startswith("/") else None
 
 
 def _aligned(length: int) -> int:

@@ -1,0 +1,26 @@
+"""Taking worktrees off the disk, for `down` and `rm` alike: nobody's floor is taken away without being told to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from corral.ports.keeper import Bystander, Keeper, WorkspaceRemoval
+
+
+def occupants(bystanders: Iterable[Bystander]) -> dict[str, str]:
+    """For each directory that somebody lives in a sentence that names them all. The directories are real paths."""
+    found: dict[str, list[str]] = {}
+    for one in bystanders:
+        found.setdefault(one.directory, []).append(f"{one.command} (pid {one.pid})")
+    return {where: f"{', '.join(who)} {'is' if len(who) == 1 else 'are'} in it" for where, who in found.items()}
+
+
+async def take_away(
+    keeper: Keeper, path: str, *, team: str, agent: str, repo: str | None, occupied: Mapping[str, str], discard: bool
+) -> WorkspaceRemoval:
+    """Remove a worktree if no work would be lost by it and nobody is in it, or if `discard` says so."""
+    somebody = occupied.get(os.path.realpath(path))
+    if somebody and not discard:
+        return WorkspaceRemoval(path=path, removed=False, why=somebody)
+    return await keeper.remove_workspace(team=team, agent=agent, path=path, repo=repo, discard=discard)

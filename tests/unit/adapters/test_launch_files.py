@@ -1,0 +1,191 @@
+"""Launch files in a directory with which the agent, who is the same user, does what it wants."""
+
+import os
+import socket
+import stat
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from corral.adapters.files.launch import LaunchFiles
+
+RUN = "0123456789ab"
+
+
+@pytest.fixture
+def team(own_directory: Path) -> Path:
+    return own_directory / "launch" / "shop"
+
+
+@pytest.fixture
+def launches(own_directory: Path, team: Path) -> LaunchFiles:
+    files = LaunchFiles(str(team), str(own_directory / "own"))
+    write(files)
+    return files
+
+
+def write(files: LaunchFiles, secret: str = "s3cret") -> None:
+    files.write(
+        agent="api",
+        run=RUN,
+        command=["sleep", "1"],
+        shell=False,
+        working_directory="/",
+        environment={"KEY": secret},
+        gated=True,
+        note="a note",
+    )
+
+
+def file(team: Path, suffix: str) -> Path:
+    return team / f"api.{RUN}{suffix}"
+
+
+@pytest.fixture
+def elsewhere(own_directory: Path) -> Path:
+    """Somebody's directory, with files that have the names of ours."""
+    directory = own_directory / "elsewhere"
+    directory.mkdir()
+    for name in (f"api.{RUN}", f"api.{RUN}.exit", f"api.{RUN}.gate", "api.env", "precious"):
+        (directory / name).write_text("7 1")
+    return directory
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def directory_with_things(path: Path) -> None:
+    (path / "deep" / "deeper").mkdir(parents=True)
+    (path / "deep" / "file").touch()
+    os.chmod(path / "deep", 0)
+
+
+def socket_file(path: Path) -> None:
+    with closing(socket.socket(socket.AF_UNIX)) as one:
+        one.bind(str(path))
+
+
+def dangling_link(path: Path) -> None:
+    path.symlink_to("/nowhere/at/all")
+
+
+def link_to_itself(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+KINDS = [pipe, directory_with_things, socket_file, dangling_link, link_to_itself]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", [".exit", ".gate", ""])
+def test_whatever_is_in_the_place_of_a_file_of_a_run_nothing_waits_and_it_is_removed(
+    launches: LaunchFiles, team: Path, kind: Callable[[Path], None], suffix: str
+) -> None:
+    place = file(team, suffix)
+    place.unlink(missing_ok=True)
+    kind(place)
+    assert launches.exit_code("api", RUN) is None
+    assert launches.oom_kills("api", RUN) == 0
+    launches.open_gate("api", RUN)
+    assert launches.command_of("api", RUN) == (None if suffix == "" else (("sleep", "1"), False))
+    launches.gate_passed("api", RUN)
+    launches.forget_run("api", RUN)
+    assert not os.path.lexists(place)
+    launches.forget_team()
+    assert not os.path.lexists(team)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_is_in_the_place_of_the_environment_the_next_start_writes_its_own(
+    launches: LaunchFiles, team: Path, kind: Callable[[Path], None]
+) -> None:
+    environment = team / "api.env"
+    environment.unlink()
+    kind(environment)
+    write(launches, "another")
+    assert "another" in environment.read_text()
+    assert stat.S_IMODE(environment.stat().st_mode) == 0o600
+    launches.forget_agent("api")
+    assert not os.path.lexists(environment)
+
+
+class TestADirectoryThatIsALink:
+    @pytest.fixture(autouse=True)
+    def _link(self, launches: LaunchFiles, team: Path, elsewhere: Path) -> None:
+        launches.forget_team()
+        team.symlink_to(elsewhere)
+
+    def test_nothing_behind_it_is_removed(self, launches: LaunchFiles, team: Path, elsewhere: Path) -> None:
+        before = sorted(os.listdir(elsewhere))
+        launches.gate_passed("api", RUN)
+        launches.forget_run("api", RUN)
+        launches.forget_agent("api")
+        launches.forget_team()
+        assert not os.path.lexists(team)
+        assert sorted(os.listdir(elsewhere)) == before
+
+    def test_nothing_is_written_behind_it(self, launches: LaunchFiles, team: Path, elsewhere: Path) -> None:
+        write(launches)
+        assert not team.is_symlink()
+        assert file(team, "").is_file()
+        assert all((elsewhere / name).read_text() == "7 1" for name in os.listdir(elsewhere))
+
+
+@pytest.mark.parametrize("kind", [pipe, socket_file, dangling_link, link_to_itself])
+def test_a_directory_that_is_something_else_goes_and_is_made_anew(
+    launches: LaunchFiles, team: Path, kind: Callable[[Path], None]
+) -> None:
+    launches.forget_team()
+    kind(team)
+    launches.forget_run("api", RUN)
+    launches.forget_team()
+    assert not os.path.lexists(team)
+    kind(team)
+    write(launches)
+    assert file(team, "").is_file()
+
+
+def test_a_link_inside_is_removed_and_not_what_it_leads_to(
+    launches: LaunchFiles, team: Path, elsewhere: Path, own_directory: Path
+) -> None:
+    (team / "link").symlink_to(elsewhere)
+    own = own_directory / "own" / RUN
+    own.rmdir()
+    own.symlink_to(elsewhere)
+    launches.forget_team()
+    assert not os.path.lexists(team)
+    assert not os.path.lexists(own)
+    assert (elsewhere / "precious").exists()
+
+
+@pytest.mark.parametrize("mode", [0, 0o500])
+def test_a_directory_whose_rights_were_taken_away_is_removed(launches: LaunchFiles, team: Path, mode: int) -> None:
+    os.chmod(team, mode)
+    launches.forget_run("api", RUN)
+    launches.forget_team()
+    assert not os.path.lexists(team)
+
+
+@pytest.mark.parametrize("text", ["", "7", "x y", "7 1 2", "-1 0", "256 0", f"{1 << 70} 0", f"0 {1 << 70}", "9" * 5000])
+def test_an_exit_code_that_cannot_be_one_is_none(launches: LaunchFiles, team: Path, text: str) -> None:
+    file(team, ".exit").write_text(text)
+    assert launches.exit_code("api", RUN) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# 5", "# {}", '# [1, 2, ""]', '# [["a"], true, 3]', "# " + "[" * 100000, "\udcff"]
+)
+def test_a_launch_file_that_is_not_ours_tells_nothing(launches: LaunchFiles, team: Path, text: str) -> None:
+    file(team, "").write_text(text, encoding="utf-8", errors="surrogateescape")
+    assert launches.command_of("api", RUN) is None
+    assert launches.note_of("api", RUN) == ""
+
+
+def test_an_honest_run_is_told_of(launches: LaunchFiles, team: Path) -> None:
+    file(team, ".exit").write_text("7 1\n")
+    assert (launches.exit_code("api", RUN), launches.oom_kills("api", RUN)) == (7, 1)
+    assert launches.command_of("api", RUN) == (("sleep", "1"), False)
+    assert launches.note_of("api", RUN) == "a note"
