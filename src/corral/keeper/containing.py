@@ -69,10 +69,16 @@ class Containing:
         """For `Launches.write`."""
         return msgspec.json.encode(_Note(order=order, limits=launch.limits)).decode()
 
-    async def shelter_server(self) -> None:
-        """Give the tmux server its own place, before any agent is started by it. Also if panes are left alone."""
+    async def shelter_server(self, order: TeamOrder) -> None:
+        """Give the tmux server its own place, before any agent is started by it. A unit also if panes are left alone.
+
+        A cgroup that is no unit is worth it only for what is contained beside it: to move a process takes the kernel
+        longer than to start one.
+        """
         pid = self._runtime.server_pid
         if pid is None or self._containment.level == PROCESS:
+            return
+        if order.systemd == "off" and self._containment.level != "systemd":
             return
         try:
             await self._containment.shelter(self._team, pid)

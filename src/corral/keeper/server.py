@@ -104,6 +104,9 @@ class KeeperService:
     ) -> WorkspaceRemoval:
         return await self._tools.workspaces.remove(team=team, agent=agent, path=path, repo=repo, discard=discard)
 
+    async def prepare(self, team: str, order: TeamOrder) -> None:
+        await self._team(team).prepare(order)
+
     async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> Started:
         return await self._team(team).start(launches, order)
 
@@ -190,8 +193,8 @@ class _Verb:
 
 #: The verbs of the port and no others can be called.
 VERBS = frozenset(
-    """hello inventory repository prepare_workspace inspect_workspaces remove_workspace start over watch_ready freeze
-    limit usage stop take_down bystanders census send forget_agent screen attach_command read_log shelter_daemon
+    """hello inventory repository prepare_workspace inspect_workspaces remove_workspace prepare start over watch_ready
+    freeze limit usage stop take_down bystanders census send forget_agent screen attach_command read_log shelter_daemon
     shut_down""".split()
 )
 

@@ -109,6 +109,12 @@ class TeamKeeper:
 
     # Starting
 
+    async def prepare(self, order: TeamOrder) -> None:
+        """Have a server, ahead of `start`."""
+        self._containing.gated(order)
+        self.up = True
+        await self._runtime.prepare(left_alone=order.systemd == "off")
+
     async def start(self, launches: Sequence[Launch], order: TeamOrder) -> Started:
         """Start the runs in one go. What cannot be launched at all is an outcome of its own, not an error."""
         gated = self._containing.gated(order)
@@ -130,7 +136,7 @@ class TeamKeeper:
         point("keeper.launch_files_written")
         await runtime_is_ready
         point("keeper.server_started")
-        await self._containing.shelter_server()
+        await self._containing.shelter_server(order)
         point("keeper.server_sheltered")
         outcomes = dict(zip((order.run for order in orders), await self._runtime.start(orders), strict=True))
         sessions = [outcome for outcome in outcomes.values() if isinstance(outcome, Session)]

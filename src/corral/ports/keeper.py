@@ -282,6 +282,9 @@ class Keeper(Protocol):
     ) -> WorkspaceRemoval:
         """Remove a worktree if no work would be lost by it, or if `discard` says so."""
 
+    async def prepare(self, team: str, order: TeamOrder) -> None:
+        """Have ready what `start` needs and what takes a moment: the team's tmux server."""
+
     async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> Started:
         """Start the runs, all in one go; each has its own outcome. Idempotent by run."""
 

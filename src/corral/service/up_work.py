@@ -70,6 +70,7 @@ class UpWork:
             await self._supervisor.stop(self._team.name, self._restarting, DEFAULT_GRACE, self._who)
         await self._declare([declared[agent.name] for agent in chosen])
         point("daemon.declared")
+        self._supervisor.prepare(self._team.name, keeper)
         ready = await self._workspaces(keeper, chosen)
         point("daemon.workspaces_ready")
         if ready:

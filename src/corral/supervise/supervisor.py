@@ -202,9 +202,22 @@ class Supervisor:
 
     async def _launch(self, team: str, launches: list[Launch]) -> Started:
         """Start the runs, also over a keeper that dies on the way: a run that is there is never started again."""
-        declared = self._registry.teams[team]
-        order = TeamOrder(systemd=declared.systemd, limits=declared.limits)
+        order = self._order(team)
         return await self.insist(lambda keeper: keeper.start(team, launches, order))
+
+    def prepare(self, team: str, keeper: Keeper) -> None:
+        """The team is declared and will be started: its tmux server may come up meanwhile."""
+        self._background.spawn(self._prepare(keeper, team), name=f"prepare {team}")
+
+    async def _prepare(self, keeper: Keeper, team: str) -> None:
+        try:
+            await keeper.prepare(team, self._order(team))
+        except CorralError as error:
+            log.info("team %s is not prepared, and `start` will say why: %s", team, error.message)
+
+    def _order(self, team: str) -> TeamOrder:
+        declared = self._registry.teams[team]
+        return TeamOrder(systemd=declared.systemd, limits=declared.limits)
 
     async def insist(self, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
         """Do something idempotent through a keeper, once more with the next keeper if the first one dies."""

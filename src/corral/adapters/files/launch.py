@@ -139,7 +139,7 @@ class LaunchFiles:
             "exit $status\n",
         )
         # After the launch file, by which it is found again: however this process dies, it does not stay for good.
-        os.makedirs(self._own(run), mode=0o700, exist_ok=True)
+        _make_directory(self._own(run))
         return path
 
     def is_gated(self, agent: str, run: str) -> bool:
@@ -260,10 +260,23 @@ def _contents(path: str, longest: int) -> bytes:
 
 
 def _write_private(path: str, text: str) -> None:
-    _remove(path)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except FileExistsError:
+        _remove(path)
+        descriptor = os.open(path, flags, 0o600)
+    with os.fdopen(descriptor, "wb", buffering=0) as file:
         file.write(text.encode("utf-8", "surrogateescape"))
+
+
+def _make_directory(path: str) -> None:
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        os.makedirs(path, mode=0o700, exist_ok=True)
 
 
 def _make_pipe(path: str) -> None:

@@ -14,7 +14,8 @@ from corral.background import reap_when_it_ends
 from corral.domain.errors import UnavailableError
 
 _SECONDS = 5.0
-_SOONEST, _LATEST = 0.001, 0.02
+#: Between two tries to connect, which cost next to nothing; whoever starts a team waits for this.
+_DELAY = 0.001
 
 
 async def start_server(argv: Sequence[str], socket_path: str, environment: Mapping[str, str]) -> None:
@@ -36,7 +37,6 @@ async def start_server(argv: Sequence[str], socket_path: str, environment: Mappi
     )
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _SECONDS
-    delay = _SOONEST
     try:
         while identity.server_behind(socket_path)[0] == "absent":
             if server.poll() is not None:
@@ -45,8 +45,7 @@ async def start_server(argv: Sequence[str], socket_path: str, environment: Mappi
             if loop.time() > deadline:
                 server.kill()
                 raise UnavailableError(f"tmux did not listen at {socket_path} within {_SECONDS:.0f} s", "try again")
-            await asyncio.sleep(delay)
-            delay = min(delay * 2, _LATEST)
+            await asyncio.sleep(_DELAY)
     finally:
         if server.stderr is not None:
             server.stderr.close()

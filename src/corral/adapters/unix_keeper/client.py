@@ -117,6 +117,9 @@ class KeeperClient:
             discard=discard,
         )
 
+    async def prepare(self, team: str, order: TeamOrder) -> None:
+        await self._call(type(None), "prepare", _SLOW_SECONDS, team=team, order=order)
+
     async def start(self, team: str, launches: list[Launch], order: TeamOrder) -> Started:
         return await self._call(Started, "start", _SLOW_SECONDS, team=team, launches=launches, order=order)
 
