@@ -62,8 +62,9 @@ class Person:
         return os.path.join(self.home, "t")
 
     def environment(self, base: dict[str, str]) -> dict[str, str]:
-        """`base` without what leads to the real person's git, tmux and Corral."""
-        kept = {name: value for name, value in base.items() if not name.startswith(("CORRAL_", "GIT_", "TMUX", "XDG_"))}
+        """`base` without what leads to the real person's git, tmux and Corral, or tells of another terminal's size."""
+        others = ("CORRAL_", "GIT_", "TMUX", "XDG_", "COLUMNS", "LINES", "PYTEST_")
+        kept = {name: value for name, value in base.items() if not name.startswith(others)}
         return {
             "TERM": "xterm-256color",
             **kept,
