@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import pwd
-import socket
-import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,8 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from corral.domain.records import Who
-
-_PEER = struct.Struct("3i")
+from corral.peer import peer_of
 
 
 class _PeerProtocol(H11Protocol):
@@ -24,8 +21,7 @@ class _PeerProtocol(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        peer = transport.get_extra_info("socket")
-        pid, uid, _ = _PEER.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+        pid, uid = peer_of(transport.get_extra_info("socket"))
         self.client = (str(uid), pid)
 
 

@@ -11,22 +11,19 @@ import msgspec
 from corral.domain.errors import CorralError
 from corral.domain.limits import NO_LIMITS, Limits
 from corral.failpoint import point
-from corral.ports.containment import Admission, Containment, Placement
+from corral.ports.containment import PROCESS, SYSTEMD, Admission, Containment, Placement
 from corral.ports.keeper import Launch, TeamOrder
 from corral.ports.recording import Launches
 from corral.ports.runtime import Runtime, Session
 
 log = logging.getLogger("corral.keeper")
 
-#: The level of what is not contained by anything but its marker.
-PROCESS = "process"
-
 
 class _Note(msgspec.Struct, frozen=True):
     """What the next keeper needs to know of a run that waits at its gate."""
 
-    order: TeamOrder
-    limits: Limits
+    order: TeamOrder = TeamOrder()
+    limits: Limits = NO_LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +54,12 @@ class Containing:
 
     def gated(self, order: TeamOrder) -> bool:
         """Whether runs have to wait until they are contained. Raises if the team asks for more than there is."""
-        if order.systemd == "require" and self._containment.level != "systemd":
+        if order.systemd == "require" and self._containment.level != SYSTEMD:
             raise CorralError(
                 f"team {self._team} requires systemd, and it cannot be used: {self._containment.why}",
                 'corral doctor tells what is missing; [containment] systemd = "auto" takes the next best',
             )
-        return order.systemd != "off" and self._containment.level != PROCESS
+        return not order.left_alone and self._containment.level != PROCESS
 
     @staticmethod
     def note(launch: Launch, order: TeamOrder) -> str:
@@ -78,7 +75,7 @@ class Containing:
         pid = self._runtime.server_pid
         if pid is None or self._containment.level == PROCESS:
             return
-        if order.systemd == "off" and self._containment.level != "systemd":
+        if order.left_alone and self._containment.level != SYSTEMD:
             return
         try:
             await self._containment.shelter(self._team, pid)
@@ -117,16 +114,30 @@ class Containing:
             if session.dead or session.pid != session.terminal_pid:
                 self._launches.gate_passed(session.agent, session.run)
 
-    async def go_on_with(self, sessions: Sequence[Session]) -> None:
-        """Let those go on that an earlier keeper left at their gates."""
+    async def go_on_with(self, sessions: Sequence[Session]) -> dict[str, str]:
+        """Let those go on that an earlier keeper left at their gates. Returns the runs that must not (run → agent)."""
+        stay: dict[str, str] = {}
         for session in sessions:
-            if not session.dead and self._launches.is_gated(session.agent, session.run):
-                if session.pid == session.terminal_pid:
-                    log.info("%s/%s still waits at its gate", self._team, session.agent)
-                    note = msgspec.json.decode(self._launches.note_of(session.agent, session.run) or "{}", type=_Note)
-                    await self.admit([session], {session.run: note.limits}, note.order)
-                    await self._runtime.find_programs([session])
-                self.passed([session])
+            if session.dead or not self._launches.is_gated(session.agent, session.run):
+                continue
+            if session.pid == session.terminal_pid:
+                log.info("%s/%s still waits at its gate", self._team, session.agent)
+                note = self._note_of(session)
+                refused, _ = await self.admit([session], {session.run: note.limits}, note.order)
+                for why in refused.values():
+                    self._degraded(session.agent, f"it is not let start: {why}")
+                    stay[session.run] = session.agent
+                await self._runtime.find_programs([session] if not refused else [])
+            self.passed([session])
+        return stay
+
+    def _note_of(self, session: Session) -> _Note:
+        try:
+            return msgspec.json.decode(self._launches.note_of(session.agent, session.run), type=_Note)
+        except msgspec.DecodeError:
+            # Somebody took the launch file away. What it wanted nobody knows; what is usual it gets.
+            self._degraded(session.agent, "what it was to be limited to is not known any more")
+            return _Note()
 
     async def _admitted(self, sessions: Sequence[Session], limits: dict[str, Limits], order: TeamOrder) -> Admission:
         placements = [
@@ -138,9 +149,10 @@ class Containing:
             )
             for session in sessions
         ]
-        if order.systemd == "off":
-            unlimited = [placement.agent for placement in placements if placement.limits]
-            notes = [f"{agent}: its limits are not enforced: systemd is off" for agent in unlimited]
+        if order.left_alone:
+            limited = [placement.agent for placement in placements if placement.limits]
+            limited += ["the team"] if order.limits else []
+            notes = [f"{whose}: limits are not enforced, because systemd is off" for whose in limited]
             return Admission(levels=dict.fromkeys((one.run for one in placements), PROCESS), notes=notes)
         try:
             return await self._containment.admit(self._team, placements, order.limits)
@@ -148,6 +160,6 @@ class Containing:
             return Admission(problems=dict.fromkeys((one.run for one in placements), error.message))
 
     def _why(self, level: str, order: TeamOrder) -> str:
-        if order.systemd == "off":
+        if order.left_alone:
             return "[containment] systemd is off"
         return self._containment.why if level == self._containment.level else ""

@@ -81,8 +81,10 @@ class TeamKeeper:
         for session in found:
             self._agents[session.run] = session.agent
             self._recorder(session.agent).taken_over(await self._last_screen(session))
-        await self._containing.go_on_with(found)
-        runs = [await self._describe(session) for session in view.sessions]
+        must_not = await self._containing.go_on_with(found)
+        if must_not:
+            await self.stop(must_not, 0)
+        runs = [await self._describe(session) for session in view.sessions if session.run not in must_not]
         return Inventory(
             team=self._team,
             server=view.presence,
@@ -113,13 +115,13 @@ class TeamKeeper:
         """Have a server, ahead of `start`."""
         self._containing.gated(order)
         self.up = True
-        await self._runtime.prepare(left_alone=order.systemd == "off")
+        await self._runtime.prepare(left_alone=order.left_alone)
 
     async def start(self, launches: Sequence[Launch], order: TeamOrder) -> Started:
         """Start the runs in one go. What cannot be launched at all is an outcome of its own, not an error."""
         gated = self._containing.gated(order)
         self.up = True
-        runtime_is_ready = asyncio.ensure_future(self._runtime.prepare(left_alone=order.systemd == "off"))
+        runtime_is_ready = asyncio.ensure_future(self._runtime.prepare(left_alone=order.left_alone))
         await asyncio.sleep(0)  # it begins now, and goes on while the launch files are written
         problems: dict[str, str] = {}
         orders = []

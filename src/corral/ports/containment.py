@@ -10,6 +10,9 @@ from corral.domain.limits import NO_LIMITS, Limits
 from corral.ports.keeper import Check, Ended
 from corral.ports.usage import Usage
 
+#: The levels, the best first: a scope of systemd's, a cgroup of our own, nothing but a marker.
+SYSTEMD, CGROUP, PROCESS = "systemd", "cgroup", "process"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
@@ -37,7 +40,7 @@ class Admission:
 class Containment(Protocol):
     """Containment for every team of an instance on one host. Ends only what is proved to be the team's."""
 
-    #: The best level that this host offers: "systemd", "cgroup" or "process".
+    #: The best level that this host offers.
     level: str
     #: Why it offers no better one; empty at the best.
     why: str

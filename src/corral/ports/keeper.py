@@ -67,12 +67,22 @@ class TeamOrder(Record, frozen=True):
     #: What the team as a whole may use.
     limits: Limits = NO_LIMITS
 
+    @property
+    def left_alone(self) -> bool:
+        """Panes are to be as tmux starts them."""
+        return self.systemd == "off"
+
 
 class ExitStatus(Record, frozen=True):
     """How a run ended. Both empty: it is gone and nobody saw how."""
 
     code: int | None = None
     signal: int | None = None
+
+    @property
+    def shell_code(self) -> int | None:
+        """The exit code as a shell tells it: 128 and the signal for a death by one."""
+        return self.code if self.signal is None else 128 + self.signal
 
 
 class Run(Record, frozen=True):

@@ -223,9 +223,7 @@ def _event(receipt: Receipt) -> NewEvent:
 
 def _stopped(agent: Agent, ended: Ended) -> NewEvent:
     status = ended.exits.get(agent.run)
-    code = None
-    if status is not None:
-        code = 128 + status.signal if status.signal is not None else status.code
+    code = status.shell_code if status is not None else None
     return NewEvent(event="agent.stopped", team=agent.team, agent=agent.name, data={"exit_code": code})
 
 

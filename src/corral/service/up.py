@@ -79,11 +79,13 @@ class Up:
             start = [step.agent for step in steps if step.action in (plan.START, plan.RESTART)]
             if start and dry_run:
                 return self._result(team.name, steps, dry_run=True, notes=await self._look_first(team, start))
+            work = UpWork(self._context, who, team, prints, environment, tell, len(start))
             notes: list[str] = []
+            if start:
+                await work.check(start)  # before anything is changed
             if not dry_run:
                 await self._put_in_order(team)
                 notes = await adjust(self._context, who, team, prints, steps)
-            work = UpWork(self._context, who, team, prints, environment, tell, len(start))
             if start:
                 await work.do(steps)
             return self._result(team.name, steps, dry_run=dry_run, notes=[*notes, *work.notes], remedies=work.remedies)

@@ -62,7 +62,6 @@ class UpWork:
         wanted = {step.agent for step in steps if step.action in (plan.START, plan.RESTART)}
         declared = {agent.name: (position, agent) for position, agent in enumerate(self._team.agents)}
         chosen = [declared[name][1] for name in declared if name in wanted]
-        await self._check_repository(keeper, chosen)
         self._restarting = [step.agent for step in steps if step.action == plan.RESTART]
         if self._restarting:
             for name in self._restarting:
@@ -76,9 +75,11 @@ class UpWork:
         if ready:
             await self._start(ready)
 
-    async def _check_repository(self, keeper: Keeper, agents: Sequence[AgentSpec]) -> None:
-        """Refuse a repository that cannot carry the workspaces, before anything is made."""
+    async def check(self, names: Sequence[str]) -> None:
+        """Refuse a repository that cannot carry the workspaces of these agents, before anything is made."""
         if self._team.repo is not None:
+            keeper = await self._supervisor.link.open()
+            agents = [agent for agent in self._team.agents if agent.name in names]
             self.notes += repository.check(self._team, agents, await keeper.repository(self._team.repo))
 
     async def _declare(self, agents: Sequence[tuple[int, AgentSpec]]) -> None:

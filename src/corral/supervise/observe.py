@@ -80,7 +80,7 @@ def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
     """A run ended: the policy decides what is next."""
     status = run.exit or ExitStatus()
     name = signal_name(status.signal)
-    code = 128 + status.signal if status.signal is not None else status.code
+    code = status.shell_code
     how = lifecycle.how_it_ended(code, name)
     if run.survivors:
         how = lifecycle.lost_terminal(run.problem, run.survivors)

@@ -278,7 +278,7 @@ class Supervisor:
             status = ended.exits.get(run)
             code = current.exit_code
             if status is not None:
-                code = 128 + status.signal if status.signal is not None else status.code
+                code = status.shell_code
             if run in gone:
                 agent = lifecycle.stopped(current, code, status.signal if status else current.exit_signal, now)
                 events.append(_event("agent.stopped", agent, exit_code=code, killed=ended.killed or None))

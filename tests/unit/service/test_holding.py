@@ -11,32 +11,18 @@ import pytest
 from corral.adapters.sqlite.store import SqliteStore
 from corral.domain import states
 from corral.domain.errors import CorralError, UnavailableError
-from corral.domain.records import PROMPT_HELD, PROMPT_SENDING, PROMPT_SENT, PROMPT_WAITING, Agent, Team, Who
+from corral.domain.records import PROMPT_HELD, PROMPT_SENDING, PROMPT_SENT, PROMPT_WAITING, Agent
 from corral.places import Places
 from corral.service.context import Context
 from corral.service.holding import AgentHeld, Holding
 from corral.supervise.registry import Registry
+from tests.support.records import AGENT, PERSON, TEAM
 
 if TYPE_CHECKING:
     from corral.ports.keeper import Keeper
     from corral.supervise.supervisor import Supervisor
 
 _T = TypeVar("_T")
-_ANN = Who(user="ann", uid=1000)
-_TEAM = Team(name="shop", file="/x/corral.toml", directory="/x", repo=None, created_at=0.0)
-_AGENT = Agent(
-    team="shop",
-    name="a",
-    position=0,
-    command=("sleep",),
-    shell=False,
-    workspace_kind="shared",
-    workspace="/x",
-    restart="never",
-    prompt="",
-    state=states.RUNNING,
-    run="r1",
-)
 
 
 class Host:
@@ -88,10 +74,10 @@ class Scene:
         return self.registry.agent("shop", name)
 
     async def pause(self, *names: str, everyone: bool = False) -> list[AgentHeld]:
-        return await self.holding.pause(_ANN, "shop", names or ["a"], everyone=everyone, tell=lambda _: None)
+        return await self.holding.pause(PERSON, "shop", names or ["a"], everyone=everyone, tell=lambda _: None)
 
     async def resume(self, *names: str, everyone: bool = False) -> list[AgentHeld]:
-        return await self.holding.resume(_ANN, "shop", names or ["a"], everyone=everyone, tell=lambda _: None)
+        return await self.holding.resume(PERSON, "shop", names or ["a"], everyone=everyone, tell=lambda _: None)
 
     async def journal(self) -> list[tuple[str, str, str]]:
         return [(event.event, event.who.user, event.outcome) for event in await self._store.events()]
@@ -102,7 +88,7 @@ def play(directory: Path, act: Callable[[Scene], Awaitable[None]], *agents: Agen
         store = await SqliteStore.open(str(directory / "corral.db"))
         registry = Registry(store, lambda: 0.0, str(directory / "at-rest"))
         try:
-            await registry.commit(_ANN, teams=[_TEAM], agents=agents or [_AGENT])
+            await registry.commit(PERSON, teams=[TEAM], agents=agents or [AGENT])
             await asyncio.wait_for(act(Scene(registry, store, directory)), 30)
         finally:
             await store.close()
@@ -158,7 +144,7 @@ def test_what_is_named_and_does_not_run_fails_before_anything_is_done(tmp_path: 
             assert (raised.value.exit_code, "corral restart b" in raised.value.remedy) == (1, True)
         assert (scene.host.asked, scene.agent().paused) == ([], False)
 
-    play(tmp_path, act, _AGENT, replace(_AGENT, name="b", position=1, state=state))
+    play(tmp_path, act, AGENT, replace(AGENT, name="b", position=1, state=state))
 
 
 def test_of_everyone_those_are_meant_that_run(tmp_path: Path) -> None:
@@ -167,7 +153,7 @@ def test_of_everyone_those_are_meant_that_run(tmp_path: Path) -> None:
         assert (a.paused, b.paused, b.state) == (True, False, states.STOPPED)
         assert scene.host.asked == ["freeze shop r1"]
 
-    play(tmp_path, act, _AGENT, replace(_AGENT, name="b", position=1, state=states.STOPPED, run="r2"))
+    play(tmp_path, act, AGENT, replace(AGENT, name="b", position=1, state=states.STOPPED, run="r2"))
 
 
 def test_one_that_cannot_be_frozen_runs_as_before(tmp_path: Path) -> None:
@@ -179,7 +165,7 @@ def test_one_that_cannot_be_frozen_runs_as_before(tmp_path: Path) -> None:
         assert (scene.agent().paused, scene.agent().prompt_state) == (False, PROMPT_WAITING)
         assert (await scene.journal())[-1] == ("agent.paused", "ann", "failed")
 
-    play(tmp_path, act, replace(_AGENT, prompt_state=PROMPT_WAITING))
+    play(tmp_path, act, replace(AGENT, prompt_state=PROMPT_WAITING))
 
 
 def test_one_of_which_nobody_knows_counts_as_paused(tmp_path: Path) -> None:
@@ -204,7 +190,7 @@ def test_a_first_prompt_is_held_back_until_the_agent_goes_on(tmp_path: Path) -> 
         assert scene.agent().prompt_state == PROMPT_WAITING
         assert scene.host.asked[-1] == "watch r1"
 
-    play(tmp_path, act, replace(_AGENT, prompt_state=PROMPT_WAITING))
+    play(tmp_path, act, replace(AGENT, prompt_state=PROMPT_WAITING))
 
 
 def test_a_prompt_that_is_half_said_is_let_out_first(tmp_path: Path) -> None:
@@ -217,4 +203,4 @@ def test_a_prompt_that_is_half_said_is_let_out_first(tmp_path: Path) -> None:
         assert scene.host.asked == ["freeze shop r1"]
         assert (scene.agent().paused, scene.agent().prompt_state) == (True, PROMPT_SENT)
 
-    play(tmp_path, act, replace(_AGENT, prompt_state=PROMPT_SENDING))
+    play(tmp_path, act, replace(AGENT, prompt_state=PROMPT_SENDING))

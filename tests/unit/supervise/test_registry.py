@@ -6,24 +6,10 @@ from pathlib import Path
 
 from corral.adapters.sqlite.store import SqliteStore, StoreError
 from corral.domain import states
-from corral.domain.records import SUPERVISOR, Agent, Event, NewEvent, Team, Who
+from corral.domain.records import SUPERVISOR, Event, NewEvent
 from corral.ports.store import Change
 from corral.supervise.registry import Registry
-
-_PERSON = Who(user="ann", uid=1000)
-_TEAM = Team(name="shop", file="/x/corral.toml", directory="/x", repo=None, created_at=0.0)
-_AGENT = Agent(
-    team="shop",
-    name="a",
-    position=0,
-    command=("sleep",),
-    shell=False,
-    workspace_kind="shared",
-    workspace="/x",
-    restart="never",
-    prompt="",
-    state=states.RUNNING,
-)
+from tests.support.records import AGENT, PERSON, TEAM
 
 
 class Disk(SqliteStore):
@@ -57,18 +43,18 @@ def test_what_could_not_be_written_is_written_later_with_its_own_time_and_author
         clock = Clock()
         store = await _disk(tmp_path)
         registry = Registry(store, clock, str(tmp_path / "at-rest"))
-        await registry.commit(_PERSON, teams=[_TEAM], agents=[_AGENT])
+        await registry.commit(PERSON, teams=[TEAM], agents=[AGENT])
         store.full = True
         clock.now = 2.0
-        failed = replace(_AGENT, state=states.FAILED)
+        failed = replace(AGENT, state=states.FAILED)
         await registry.observe([failed], [NewEvent(event="agent.exited", team="shop", agent="a")])
         clock.now = 3.0
-        await registry.observe((), [NewEvent(event="message.submitted", team="shop", agent="a")], _PERSON)
+        await registry.observe((), [NewEvent(event="message.submitted", team="shop", agent="a")], PERSON)
         assert registry.agents["shop", "a"] is failed
         assert [agent.state for agent in (await store.load()).agents] == [states.RUNNING]
         store.full = False
         clock.now = 4.0
-        await registry.commit(_PERSON, events=[NewEvent(event="later", team="shop")])
+        await registry.commit(PERSON, events=[NewEvent(event="later", team="shop")])
         assert [agent.state for agent in (await store.load()).agents] == [states.FAILED]
         events = await store.events()
         await store.close()
@@ -77,8 +63,8 @@ def test_what_could_not_be_written_is_written_later_with_its_own_time_and_author
     told = [(event.event, event.time, event.who) for event in asyncio.run(run())]
     assert told == [
         ("agent.exited", 2.0, SUPERVISOR),
-        ("message.submitted", 3.0, _PERSON),
-        ("later", 4.0, _PERSON),
+        ("message.submitted", 3.0, PERSON),
+        ("later", 4.0, PERSON),
     ]
 
 

@@ -8,7 +8,7 @@ environment: the level below sweeps after the cgroups are empty.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Protocol
 
 import msgspec
@@ -33,6 +33,7 @@ class Sweep(Protocol):
     async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended: ...
     async def note_ports(self, team: str, also: Iterable[int]) -> None: ...
     async def end_rest(self, team: str, grace: float) -> Ended: ...
+    async def freeze_except(self, team: str, runs: Iterable[str], held: Set[int], *, frozen: bool) -> None: ...
     async def census(self, team: str) -> list[Check]: ...
 
 
@@ -67,19 +68,22 @@ class Contained:
         swept = await self._sweep.end_rest(team, rest.left())
         return _together(outcome, swept, gone=swept.gone)
 
-    @staticmethod
-    async def freeze(agents: Mapping[str, Sequence[Cgroup]], *, frozen: bool) -> None:
-        """Have everything in the cgroups of these agents stand still, or go on. Raises if one does not stand still.
+    async def freeze(
+        self, team: str, runs: Mapping[str, str], agents: Mapping[str, Sequence[Cgroup]], *, frozen: bool
+    ) -> None:
+        """Have these runs (run → agent) and all in the cgroups of their agents stand still, or go on.
 
-        It is asked to, all the same.
+        What left its cgroup is stopped by signal: a tmux of the agent's own has systemd move its panes elsewhere.
+        Raises if one does not stand still; it is asked to, all the same.
         """
         groups = {group: agent for agent, found in agents.items() for group in found}
         if not frozen:
             for group in groups:
                 killing.thaw(group)
-            return
-        still = await asyncio.gather(*(killing.freeze(group, _FREEZE_SECONDS) for group in groups))
-        moving = [agent for agent, done in zip(groups.values(), still, strict=True) if not done]
+        still = await asyncio.gather(*(killing.freeze(group, _FREEZE_SECONDS) for group in groups if frozen))
+        held = {pid for group in groups for pid in group.pids()}
+        await self._sweep.freeze_except(team, runs, held, frozen=frozen)
+        moving = [agent for agent, done in zip(groups.values(), still, strict=False) if not done]
         if moving:
             raise CorralError(
                 f"{', '.join(moving)} did not stand still within {_FREEZE_SECONDS:g} seconds",

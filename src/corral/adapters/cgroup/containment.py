@@ -20,7 +20,7 @@ from corral.adapters.cgroup.home import Home
 from corral.adapters.procfs.containment import ProcessContainment
 from corral.domain.errors import CorralError
 from corral.domain.limits import NO_LIMITS, Limits
-from corral.ports.containment import Admission, Placement
+from corral.ports.containment import CGROUP, Admission, Placement
 from corral.ports.keeper import Check, Ended
 from corral.ports.usage import Usage
 
@@ -33,7 +33,7 @@ _LEFT_IN_SERVER_SECONDS = 1.0
 class CgroupContainment:
     """See `ports.containment.Containment`. An agent has one run at a time: its cgroup is that run's."""
 
-    level = "cgroup"
+    level = CGROUP
 
     def __init__(self, home: Home, sweep: ProcessContainment, why: str) -> None:
         self._home = home
@@ -98,10 +98,7 @@ class CgroupContainment:
         """See `Containment.freeze`. Raises if one does not stand still; it is asked to, all the same."""
         found = self._home.agents(team, runs.values())
         inside = {agent: [group for group in groups if group.populated()] for agent, groups in found.items()}
-        outside = {run: agent for run, agent in runs.items() if not inside.get(agent)}
-        if outside:
-            await self._sweep.freeze(team, outside, frozen=frozen)
-        await self._contained.freeze(inside, frozen=frozen)
+        await self._contained.freeze(team, runs, inside, frozen=frozen)
 
     async def usage(self, team: str) -> list[Usage]:
         """See `Containment.usage`. The team is the last one; none at all if nothing of it runs."""

@@ -21,6 +21,8 @@ from corral.adapters.cgroup.tree import Cgroup
 
 #: Directories of ours in the tree begin with it, and so do units at the level of systemd.
 PREFIX = "corral-"
+#: A cgroup that is there only while somebody tries whether one can be.
+_PROBE = PREFIX + "probe-"
 _MARKS = ("user.delegate", "trusted.delegate")
 _PROBE_SECONDS = 5.0
 
@@ -144,7 +146,8 @@ def homes(hierarchy: Hierarchy, instance: str) -> list[Cgroup]:
 
 def probe(group: Cgroup) -> str:
     """Why nothing can be put into cgroups below this one; empty if it can. Leaves nothing behind."""
-    child = group.child(f"{PREFIX}probe-{os.getpid()}")
+    child = group.child(f"{_PROBE}{os.getpid()}")
+    _clear_probes(group)
     try:
         os.mkdir(child.path)
     except OSError as error:
@@ -160,6 +163,15 @@ def probe(group: Cgroup) -> str:
         process.kill()
         process.communicate(timeout=_PROBE_SECONDS)
         child.remove()
+
+
+def _clear_probes(group: Cgroup) -> None:
+    """Remove what others left who were killed while they probed; what is in use is not empty, or its maker lives."""
+    for child in group.children():
+        name = os.path.basename(child.path)
+        if name.startswith(_PROBE) and not os.path.exists(f"/proc/{name.removeprefix(_PROBE)}"):
+            with contextlib.suppress(OSError):
+                os.rmdir(child.path)
 
 
 def _way_up(hierarchy: Hierarchy, own: Cgroup) -> list[Step]:

@@ -99,7 +99,7 @@ class LocalHands:
 def _end(cures: list[EndProcesses]) -> dict[EndProcesses, Healed]:
     if not cures:
         return {}
-    above = _above_us()
+    above = proc.with_parents(os.getpid())
     healed = {
         cure: Healed(False, "the doctor itself was started from there: run it from another terminal")
         for cure in cures
@@ -117,16 +117,6 @@ def _end(cures: list[EndProcesses]) -> dict[EndProcesses, Healed]:
         said = f"pid {stuck[0]} did not end, not even when killed" if stuck else "they were ended"
         healed[cure] = Healed(not stuck, said)
     return healed
-
-
-def _above_us() -> set[int]:
-    """This process, its parent, and so on."""
-    found: set[int] = set()
-    process = proc.read(os.getpid())
-    while process is not None and process.pid not in found:
-        found.add(process.pid)
-        process = proc.read(process.parent) if process.parent else None
-    return found
 
 
 def _remove_socket(cure: RemoveSocket) -> Healed:

@@ -6,17 +6,16 @@ import contextlib
 import os
 import select
 import socket
-import struct
 import time
 from dataclasses import dataclass
 
 from corral.adapters.procfs import processes as proc
 from corral.domain.diagnosis_facts import Life
+from corral.peer import peer_of
 from corral.places import Places
 
 #: How long a sign of life may take; for both together.
 SECONDS = 2.0
-_PEER = struct.Struct("3i")
 _HEALTH = b"GET /v1/health HTTP/1.0\r\nHost: corral\r\nConnection: close\r\n\r\n"
 
 
@@ -69,7 +68,7 @@ def _ask(stack: contextlib.ExitStack, of: str, path: str, lock: str) -> _Asked |
     except OSError:
         # It is just coming or going, or its socket was removed: that is told of as a socket.
         return _Asked(of, holder, None, listens=False) if holder is not None else None
-    pid, _, _ = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+    pid, _ = peer_of(connection)
     with contextlib.suppress(OSError):
         connection.send(_HEALTH if of == "daemon" else _hello())
     return _Asked(of, pid, connection, listens=True)

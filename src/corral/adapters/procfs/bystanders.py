@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from corral.adapters.procfs import processes as proc
-from corral.adapters.procfs.processes import Process
 from corral.ports.keeper import Bystander
 
 
@@ -17,11 +16,10 @@ def living_in(directories: Sequence[str], markers: Sequence[bytes], asking: int)
     One look at all processes, however many directories. Of other people's processes only root can see where they are.
     The process `asking` and its parents are left out: whoever takes a team down knows where they are.
     """
-    everyone = proc.every_process()
-    left_out = _with_parents({process.pid: process for process in everyone}, asking)
+    left_out = proc.with_parents(asking)
     wanted = {os.path.realpath(directory) for directory in directories}
     found = []
-    for process in everyone:
+    for process in proc.every_process():
         if process.pid in left_out:
             continue
         with contextlib.suppress(OSError):
@@ -30,14 +28,6 @@ def living_in(directories: Sequence[str], markers: Sequence[bytes], asking: int)
             if directory is not None and not proc.marked([process], markers):
                 command = proc.command_line(process.pid)
                 found.append(Bystander(pid=process.pid, command=command, directory=directory))
-    return found
-
-
-def _with_parents(everyone: Mapping[int, Process], pid: int) -> set[int]:
-    found: set[int] = set()
-    while (process := everyone.get(pid)) is not None and pid not in found:
-        found.add(pid)
-        pid = process.parent
     return found
 
 

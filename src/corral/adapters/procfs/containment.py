@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from corral.adapters.procfs import ending, ports, socket_diag, sockets
 from corral.adapters.procfs import processes as proc
@@ -19,20 +20,20 @@ from corral.adapters.procfs.processes import Process
 from corral.domain.environment import AGENT_VARIABLE, RUN_VARIABLE, team_markers
 from corral.domain.limits import Limits, limits_as_json
 from corral.places import Places
-from corral.ports.containment import Admission, Placement
+from corral.ports.containment import PROCESS, Admission, Placement
 from corral.ports.keeper import Check, Ended, Residue
 from corral.ports.usage import Usage
 
 _RUN = RUN_VARIABLE.encode()
 _AGENT = AGENT_VARIABLE.encode()
-#: Looks for processes that were started while others were being stopped.
-_STOP_ROUNDS = 5
+#: Looks for processes that were started, or woken, while others were being stopped; and the time between them.
+_STOP_ROUNDS, _STOP_PAUSE = 25, 0.004
 
 
 class ProcessContainment:
     """See `ports.containment.Containment`."""
 
-    level = "process"
+    level = PROCESS
 
     def __init__(self, places: Places, instance: str, why: str = "") -> None:
         self._places = places
@@ -72,22 +73,34 @@ class ProcessContainment:
 
     async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None:
         """See `Containment.freeze`. By SIGSTOP, to a fixpoint: what is stopped starts nothing more."""
-        await asyncio.to_thread(self._freeze, team, set(runs), frozen=frozen)
+        await self.freeze_except(team, runs, frozenset(), frozen=frozen)
 
-    def _freeze(self, team: str, runs: set[str], *, frozen: bool) -> None:
-        number = signal.SIGSTOP if frozen else signal.SIGCONT
+    async def freeze_except(self, team: str, runs: Iterable[str], held: Set[int], *, frozen: bool) -> None:
+        """As `freeze`, and leave these pids alone: something better holds them."""
+        await asyncio.to_thread(self._freeze, team, set(runs), held, frozen=frozen)
+
+    def _freeze(self, team: str, runs: set[str], held: Set[int], *, frozen: bool) -> None:
         done: set[tuple[int, int]] = set()
-        for _ in range(_STOP_ROUNDS):
-            everyone = proc.every_process()
-            roots = [process for process in self._of_team(everyone, team) if _run_of(process) in runs]
-            new = [process for process in proc.with_descendants(everyone, roots) if process.key not in done]
+        for attempt in range(_STOP_ROUNDS):
+            if attempt:
+                time.sleep(_STOP_PAUSE)
+            new = [process for process in self._to_hold(team, runs) if process.pid not in held]
+            if frozen:
+                # Told so already or not: a tmux of the agent's wakes its panes, as long as it runs itself.
+                new = [process for process in new if process.state not in proc.STANDING_STILL]
+            else:
+                new = [process for process in new if process.key not in done]
             if not new:
                 return
             for process in new:
                 done.add(process.key)
-                # The shell waits for the program, and tmux would wake a pane whose first process is stopped.
-                if not self.is_launch_shell(process):
-                    proc.send_signal(process, number)
+                proc.send_signal(process, signal.SIGSTOP if frozen else signal.SIGCONT)
+
+    def _to_hold(self, team: str, runs: set[str]) -> list[Process]:
+        everyone = proc.every_process()
+        roots = [process for process in self._of_team(everyone, team) if _run_of(process) in runs]
+        # The shell waits for the program, and tmux would wake a pane whose first process is stopped.
+        return [one for one in proc.with_descendants(everyone, roots) if not self.is_launch_shell(one)]
 
     async def usage(self, team: str) -> list[Usage]:
         """See `Containment.usage`."""

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from corral.domain.environment import RUN_VARIABLE
 
 _SKIP_STATES = frozenset("ZX")
+#: Stopped by a signal, or by whoever traces it.
+STANDING_STILL = frozenset("Tt")
 #: kthreadd: the parent of everything that lives in the kernel.
 _KERNEL_THREADS = 2
 _EXEC_SECONDS = 0.003
@@ -181,6 +183,16 @@ def send_signal(process: Process, number: signal.Signals) -> bool:
     finally:
         os.close(descriptor)
     return True
+
+
+def with_parents(pid: int) -> set[int]:
+    """The process, its parent, and so on up."""
+    found: set[int] = set()
+    process = read(pid)
+    while process is not None and process.pid not in found:
+        found.add(process.pid)
+        process = read(process.parent) if process.parent else None
+    return found
 
 
 def may_signal(process: Process) -> bool:

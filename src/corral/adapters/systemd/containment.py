@@ -30,7 +30,7 @@ from corral.adapters.systemd.spawned import SpawnedScopes, is_spawned
 from corral.domain import units
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.limits import NO_LIMITS, Limits
-from corral.ports.containment import Admission, Placement
+from corral.ports.containment import SYSTEMD, Admission, Placement
 from corral.ports.keeper import Check, Ended, Residue
 from corral.ports.usage import Usage
 
@@ -44,7 +44,6 @@ class Below(Sweep, Protocol):
     """The level below, for agents that have no scope."""
 
     async def limit(self, team: str, limits: Mapping[str, Limits], team_limits: Limits) -> list[str]: ...
-    async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None: ...
     async def usage(self, team: str) -> list[Usage]: ...
     def servers(self, team: str) -> list[Process]: ...
 
@@ -52,7 +51,7 @@ class Below(Sweep, Protocol):
 class SystemdContainment:
     """See `ports.containment.Containment`."""
 
-    level = "systemd"
+    level = SYSTEMD
     why = ""
 
     def __init__(
@@ -217,17 +216,13 @@ class SystemdContainment:
     # Standing still
 
     async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None:
-        """See `Containment.freeze`. An agent that has no scope is stopped by the level below.
+        """See `Containment.freeze`. What is in no scope is stopped by the level below.
 
         On the cgroup itself, and not through systemd: so it works while systemd does not answer.
         """
         scopes = await self._scopes.of_agents(team, runs.values())
-        contained = {scope.agent for scope in scopes}
-        outside = {run: agent for run, agent in runs.items() if agent not in contained}
-        if outside:
-            await self._sweep.freeze(team, outside, frozen=frozen)
         groups = {scope.agent: [group] for scope in scopes if (group := await self._group(scope)) is not None}
-        await self._contained.freeze(groups, frozen=frozen)
+        await self._contained.freeze(team, runs, groups, frozen=frozen)
 
     # Ending
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import struct
 
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.processes import Process
+from corral.peer import peer_of
 from corral.ports.keeper import Presence
 
 #: What leads a process to the bus, and by it to the systemd, of its user.
 BUS_VARIABLES = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
-_PEER = struct.Struct("3i")
 
 
 def server_behind(socket_path: str) -> tuple[Presence, Process | None]:
@@ -28,7 +27,7 @@ def server_behind(socket_path: str) -> tuple[Presence, Process | None]:
             return "unknown", None  # the backlog is full: somebody listens and does not accept
         except OSError:
             return "unknown", None
-        pid, _, _ = _PEER.unpack(probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+        pid, _ = peer_of(probe)
     process = proc.read(pid) if pid > 0 else None
     return "present", process
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ import msgspec
 
 from corral.domain.errors import CorralError, UnavailableError, from_json
 from corral.domain.limits import Limits
+from corral.peer import peer_of
 from corral.ports import wire
 from corral.ports.keeper import (
     Bystander,
@@ -43,7 +43,6 @@ _SLOW_SECONDS = 600.0
 _SILENCE_SECONDS, _SIGN_SECONDS = 4.0, 5.0
 #: One that has been silent through all of that gets less, until it is heard of again.
 _STILL_SILENT_SECONDS = 1.0
-_PEER = struct.Struct("3i")
 
 
 class KeeperClient:
@@ -275,7 +274,7 @@ def _described(writer: asyncio.StreamWriter) -> str:
     peer = writer.get_extra_info("socket")
     if peer is None or peer.family != socket.AF_UNIX:
         return "the keeper"
-    pid, _, _ = _PEER.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+    pid, _ = peer_of(peer)
     return f"the keeper (pid {pid})"
 
 

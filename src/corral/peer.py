@@ -1,0 +1,15 @@
+"""Who is at the other end of a unix socket, as the kernel says: nobody can claim to be another."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+_CREDENTIALS = struct.Struct("3i")
+
+
+def peer_of(connection: socket.socket) -> tuple[int, int]:
+    """The pid and the uid of the process that connected, or that listened when we did."""
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, uid, _ = _CREDENTIALS.unpack(raw)
+    return pid, uid
