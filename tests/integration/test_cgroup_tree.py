@@ -189,6 +189,7 @@ def test_a_file_of_a_cgroup_that_is_not_there_reads_as_nothing(own: Subtree) -> 
     assert Cgroup(name="/nowhere", path="/nowhere").words("cgroup.controllers") == frozenset()
 
 
+@pytest.mark.slow
 def test_cgroups_nested_deeper_than_python_goes_are_seen_ended_and_removed(own: Subtree) -> None:
     deepest = own.make("/".join(["d"] * (sys.getrecursionlimit() + 200)))
     process = own.start(deepest, "echo ready; exec sleep 1000")
