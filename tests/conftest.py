@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,10 @@ from tests.support.files import remove_tree
 from tests.support.instance import Instance
 from tests.support.leaks import LeakCheck
 from tests.support.person import OwnTmux, Person
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background of a shell, which has it ignored, and so would everything that a test starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -21,9 +21,9 @@ _KILL_SECONDS = 10.0
 #: The same, if all that is left waits for the kernel (state D), which may be for ever, or became somebody else's.
 _HOPELESS_SECONDS = 2.0
 _KILL_WAIT = 0.25
-#: A list of processes takes a moment to read. What forks and ends meanwhile may be nowhere in it.
-_LOOKS_AT_NOTHING = 3
-_BETWEEN_LOOKS = 0.005
+#: A list of processes takes a moment to read. What forks and ends meanwhile may be nowhere in it: so who was born since
+#: is looked at too, until nobody was. That takes two or three rounds; on a host that never stops forking, not for ever.
+_CATCHING_UP = 100
 #: How far ahead a child's pid may be, and how often in a row we run after one.
 _NEXT_PIDS = 200
 _CHASES = 50
@@ -48,16 +48,6 @@ class _Family:
         self._find_roots = find_roots
         self._known: dict[tuple[int, int], Process] = {}
 
-    async def look(self) -> list[Process]:
-        """What there is of it now. That nothing is left is believed only when it is seen more than once."""
-        before = bool(self._known)
-        for _ in range(_LOOKS_AT_NOTHING if before else 1):
-            if alive := self._look():
-                return alive
-            if before:
-                await asyncio.sleep(_BETWEEN_LOOKS)
-        return []
-
     def chase(self, ended: list[Process]) -> list[Process]:
         """What was started while the last look took its time: only the next pids are read, which is quick.
 
@@ -70,12 +60,20 @@ class _Family:
         self._known.update((process.key, process) for process in alive)
         return alive
 
-    def _look(self) -> list[Process]:
+    def look(self) -> list[Process]:
+        """What there is of it now."""
+        last = proc.last_pid()
         everyone = proc.every_process()
         running = {process.key: process for process in everyone}
         roots = [running[key] for key in self._known if key in running]
         roots.extend(self._find_roots(everyone))
         alive = proc.with_descendants(everyone, roots)
+        for _ in range(_CATCHING_UP):
+            newest = proc.last_pid()
+            if alive or newest == last:
+                break
+            alive = self._find_roots(proc.born_between(last, newest))
+            last = newest
         self._known = {process.key: process for process in alive}
         return alive
 
@@ -95,7 +93,7 @@ async def end(
     deadline = loop.time() + grace
     patience = loop.time() + _LAST_SECONDS
     asked: set[tuple[int, int]] = set()
-    while alive := await family.look():
+    while alive := family.look():
         first = [process for process in alive if not ends_last(process)]
         if first:
             patience = loop.time() + _LAST_SECONDS
@@ -112,7 +110,7 @@ async def end(
         await wait_gone(first or alive, remaining if first else min(remaining, patience - loop.time()))
     killed: set[tuple[int, int]] = set()
     began = loop.time()
-    while alive := await family.look():
+    while alive := family.look():
         took = loop.time() - began
         hopeless = all(process.state == "D" or not proc.may_signal(process) for process in alive)
         if took > _KILL_SECONDS or (took > _HOPELESS_SECONDS and hopeless):
@@ -128,7 +126,7 @@ async def end(
             alive = born
         await wait_gone(alive, _KILL_WAIT)
     outcome.killed = len(killed)
-    outcome.left = await family.look()
+    outcome.left = family.look()
     return outcome
 
 

@@ -102,6 +102,19 @@ def every_process() -> list[Process]:
     return _running(_pids())
 
 
+def last_pid() -> int:
+    """The pid that was given out last in this pid namespace, to a process or to a thread."""
+    return int(_contents("/proc/loadavg").split()[-1])
+
+
+def born_between(before: int, last: int) -> list[Process]:
+    """The processes that run with pids given out after `before`, up to `last`; all there are if pids began anew."""
+    if last < before:
+        return every_process()
+    # A thread has a directory too, if asked for by name: it is no process of its own.
+    return [process for process in _running(range(before + 1, last + 1)) if _is_process(process.pid)]
+
+
 def named(prefix: bytes) -> list[Process]:
     """The running processes whose name begins so; told from the others by their names alone, which is quick."""
     return _running(pid for pid in _pids() if _name(pid).startswith(prefix))
@@ -204,6 +217,13 @@ def may_signal(process: Process) -> bool:
     except ProcessLookupError:
         return True
     return True
+
+
+def _is_process(pid: int) -> bool:
+    try:
+        return f"Tgid:\t{pid}\n".encode() in _contents(f"/proc/{pid}/status")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def _pids() -> Iterator[int]:
