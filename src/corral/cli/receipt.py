@@ -7,7 +7,6 @@ from corral.cli.output import GREEN, RED, YELLOW, paint, plain, say, takes_colou
 from corral.cli.progress import entries, strings
 from corral.cli.table import padded, shown_width
 from corral.client.answers import Record
-from corral.domain.removal import is_in_the_way
 
 
 def show(result: Record) -> None:
@@ -32,7 +31,7 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
         text.append(f"  {mark} {padded(_what(check), width)}  {count}")
         text.extend(f"      {item}" for item in left)
     kept = entries(result, "kept")
-    in_the_way = [item for item in kept if is_in_the_way(str(item.get("why")))]
+    in_the_way = [item for item in kept if item.get("in_the_way")]
     for workspaces, title in (
         (
             [item for item in kept if item not in in_the_way],

@@ -203,6 +203,8 @@ class WorkspaceRemoval(Record, frozen=True):
     removed: bool
     #: Why it was kept, or what was thrown away with it.
     why: str = ""
+    #: It is no worktree of ours, and a person has to move it away: `discard` does not remove it.
+    in_the_way: bool = False
 
 
 class LogEntry(Record, frozen=True):

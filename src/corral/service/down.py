@@ -29,10 +29,12 @@ _TO_BE_STOPPED = states.LIVE | {states.BACKOFF}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A workspace that stayed because of the work in it."""
+    """A workspace that stayed, or that was thrown away, and what was in it."""
 
     path: str
     why: str
+    #: It stayed because it is no worktree of ours: `--discard` is no remedy.
+    in_the_way: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +125,8 @@ class Down:
                 seconds=round(loop.time() - began, 3),
                 stopped=[agent.name for agent in stopping],
                 killed=ended.killed,
-                kept=[Kept(path=r.path, why=r.why) for r in removals if not r.removed and r.why],
-                discarded=[Kept(path=r.path, why=r.why) for r in removals if r.removed and r.why],
+                kept=[_kept(removal) for removal in removals if not removal.removed and removal.why],
+                discarded=[_kept(removal) for removal in removals if removal.removed and removal.why],
                 bystanders=bystanders,
             )
             point("daemon.census_taken")
@@ -219,6 +221,10 @@ def _event(receipt: Receipt) -> NewEvent:
             "bystanders": [f"{one.pid} {one.command}" for one in receipt.bystanders],
         },
     )
+
+
+def _kept(removal: WorkspaceRemoval) -> Kept:
+    return Kept(path=removal.path, why=removal.why, in_the_way=removal.in_the_way)
 
 
 def _stopped(agent: Agent, ended: Ended) -> NewEvent:

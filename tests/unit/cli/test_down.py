@@ -74,8 +74,8 @@ class TestTheReceipt:
 
     def test_does_not_advise_to_discard_what_discard_leaves_alone(self, corral: Corral, daemon: FakeDaemon) -> None:
         kept = [
-            {"path": "/w/a", "why": "not a git worktree"},
-            {"path": "/w/b", "why": "a symbolic link, which Corral neither follows nor removes"},
+            {"path": "/w/a", "why": "not a git worktree", "in_the_way": True},
+            {"path": "/w/b", "why": "a symbolic link, which Corral neither follows nor removes", "in_the_way": True},
             {"path": "/w/c", "why": "1 untracked file"},
         ]
         daemon.answer("POST", "/v1/down", taken_down(kept=kept))

@@ -26,13 +26,17 @@ from corral.adapters.git.worktrees import (
     worktree_at,
 )
 from corral.domain.errors import BadSpecError, CorralError, RefusedError
-from corral.domain.removal import BELOW_LINK, LINK, NO_WORKTREE, NOT_OURS, UNANSWERED
 from corral.git import GitError
 from corral.places import Places
 from corral.ports.keeper import Repository, Workspace, WorkspaceRemoval
 from corral.repository import look
 
 log = logging.getLogger("corral.keeper")
+
+#: Somebody put something else there.
+_NO_WORKTREE = "not a git worktree"
+#: What it leads to may be a person's own.
+_LINK = "a symbolic link, which Corral neither follows nor removes"
 
 
 class GitWorkspaces:
@@ -68,13 +72,15 @@ class GitWorkspaces:
         """See `Workspaces.inspect`."""
         root = os.path.dirname(self._places.worktree(team, "any"))
         if os.path.islink(root):
-            return [WorkspaceRemoval(path=root, removed=False, why=LINK)]
+            return [_in_the_way(root, _LINK)]
         if not os.path.isdir(root):
             return []
         found = []
         for name in sorted(os.listdir(root)):
-            _, why = await self._work(self._own(team, name), Names.of(team, name, self._instance))
-            found.append(WorkspaceRemoval(path=os.path.join(root, name), removed=False, why=why))
+            path = os.path.join(root, name)
+            worktree, why = await self._work(self._own(team, name), Names.of(team, name, self._instance))
+            kept = WorkspaceRemoval(path=path, removed=False, why=why)
+            found.append(_in_the_way(path, why) if worktree is None else kept)
         return found
 
     async def remove(self, *, team: str, agent: str, path: str, repo: str | None, discard: bool) -> WorkspaceRemoval:
@@ -88,17 +94,19 @@ class GitWorkspaces:
                 await self._forget_deleted(own, repo, names)
             return WorkspaceRemoval(path=path, removed=False)
         worktree, work = await self._work(own, names)
-        if worktree is None or (work and not discard):
+        if worktree is None:
+            return _in_the_way(path, work)
+        if work and not discard:
             return WorkspaceRemoval(path=path, removed=False, why=work)
         try:
             if repo is not None and await common_dir(repo) != os.path.realpath(worktree.common):
-                return WorkspaceRemoval(path=path, removed=False, why=f"{NOT_OURS} {repo}")
+                return _in_the_way(path, f"not a worktree of {repo}")
             tip = await _tip(own)
             branch = await branch_of(own, worktree, names)
             async with turn(worktree.common, removing=True):
                 # Waiting takes time, and git follows links.
                 if why := _link(own):
-                    return WorkspaceRemoval(path=path, removed=False, why=why)
+                    return _in_the_way(path, why)
                 force = ["--force", "--force"] if discard else []
                 await git(worktree.common, "worktree", "remove", *force, own)
                 known = await survey(worktree.common, worktree.common)
@@ -119,16 +127,16 @@ class GitWorkspaces:
         if why := _link(path):
             return None, why
         if not os.path.isdir(path):
-            return None, NO_WORKTREE
+            return None, _NO_WORKTREE
         try:
             worktree = await worktree_at(path)
             if worktree is None:
-                return None, NO_WORKTREE
+                return None, _NO_WORKTREE
             if (registered := registered_path(worktree.git_dir)) != path:
-                return None, f"{NOT_OURS} this place: git has it at {registered}"
+                return None, f"not a worktree of this place: git has it at {registered}"
             return worktree, await work_in(path, await branch_of(path, worktree, names))
         except CorralError as error:
-            return None, f"{UNANSWERED} ({error.message})"
+            return None, f"not a worktree that git answers for: it cannot be checked ({error.message})"
 
     async def _forget_deleted(self, path: str, repo: str, names: Names) -> None:
         """Somebody deleted the worktree by hand: have git forget it. Its branch stays if it has commits of its own."""
@@ -208,7 +216,12 @@ class GitWorkspaces:
 def _link(path: str) -> str:
     """Why `path` stays if a link is there, or above it among what is ours; else empty."""
     link = link_on_the_way(path)
-    return "" if not link else LINK if link == path else f"{BELOW_LINK} ({link})"
+    return "" if not link else _LINK if link == path else f"below {_LINK} ({link})"
+
+
+def _in_the_way(path: str, why: str) -> WorkspaceRemoval:
+    """It stays, and not because of anybody's work: nothing that Corral does removes it."""
+    return WorkspaceRemoval(path=path, removed=False, why=why, in_the_way=True)
 
 
 async def _tip(path: str) -> str:
