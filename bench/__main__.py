@@ -10,12 +10,12 @@ import shutil
 import sys
 import tempfile
 
-from bench import commands, doctor, installation, report, sizes, teardown
+from bench import commands, doctor, installation, processes, report, sizes, teardown
 from bench.sizes import IDLE, LIST, START, Setting
 
-TEARDOWN, DOCTOR = "teardown", "doctor"
+TEARDOWN, DOCTOR, PROCESSES = "teardown", "doctor", "processes"
 _AT_EVERY_SIZE = (START, LIST, IDLE)
-_PARTS = (*_AT_EVERY_SIZE, TEARDOWN, DOCTOR)
+_PARTS = (*_AT_EVERY_SIZE, TEARDOWN, DOCTOR, PROCESSES)
 
 
 def main() -> int:
@@ -48,6 +48,7 @@ def main() -> int:
             [sizes.measure(setting, count, all_peers=count == options.agents) for count in counts],
             _teardown(setting, options) if TEARDOWN in setting.parts else None,
             doctor.measure(setting, options.processes) if DOCTOR in setting.parts else None,
+            processes.measure(setting, options.background) if PROCESSES in setting.parts else None,
         )
     _note("")
     if options.json:
@@ -72,6 +73,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--descendants", type=int, default=10, help="stubborn processes of each agent to take down")
     parser.add_argument("--teardown-rounds", type=int, default=5, help="times that each way to end it is measured")
     parser.add_argument("--processes", type=int, default=2000, help="size of the crowd in which the doctor is measured")
+    parser.add_argument("--background", type=int, default=1000, help="background processes that run at once")
     parser.add_argument("--corral", help="an installed command to measure, instead of a wheel of this tree")
     parser.add_argument("--directory", help="where to put CORRAL_HOME: on a real disk; $TMPDIR by default")
     parser.add_argument("--json", action="store_true", help="every number as one JSON document")

@@ -8,6 +8,7 @@ from statistics import median
 
 from bench.doctor import MOST_SECONDS, Round
 from bench.idle import Idle
+from bench.processes import MOST_LIST_SECONDS, MOST_NOTICE_SECONDS, Processes
 from bench.rounds import Ratio, Times
 from bench.sizes import Size
 from bench.teardown import MOST_SECONDS as MOST_AFTER_GRACE
@@ -26,6 +27,7 @@ class Results:
     sizes: Sequence[Size] = ()
     teardown: Teardown | None = None
     doctor: Round | None = None
+    processes: Processes | None = None
 
 
 def as_json(machine: dict[str, str], results: Results) -> dict[str, object]:
@@ -56,6 +58,16 @@ def as_json(machine: dict[str, str], results: Results) -> dict[str, object]:
         }
     if doctor := results.doctor:
         document["doctor"] = {"processes": doctor.processes, "seconds": doctor.times.seconds, "met": doctor.met}
+    if started := results.processes:
+        document["processes"] = {
+            "containment": started.level,
+            "seconds": {**started.starting.seconds, **started.output.seconds},
+            "ratios": [asdict(ratio) for ratio in started.ratios],
+            "notices": started.notices,
+            "crowd": started.crowd,
+            "listing": started.listing,
+            "left": started.left,
+        }
     return document
 
 
@@ -76,6 +88,15 @@ def as_text(machine: dict[str, str], results: Results, main: int) -> str:
         parts += [
             f"### The doctor among {doctor.processes} processes",
             _table(("command", "median", "fastest", "slowest", "goal", ""), _doctor_rows(doctor)),
+        ]
+    if started := results.processes:
+        parts += [
+            f"### Commands that are started for an agent (contained by: {started.level})",
+            _table(
+                ("what", "median", "fastest", "slowest"), [*_time_rows(started.starting), *_time_rows(started.output)]
+            ),
+            _table(("ratio", "median", "middle half", "goal", ""), [_ratio_row(ratio) for ratio in started.ratios]),
+            _table(("what", "found", "goal", ""), _process_rows(started)),
         ]
     return "\n\n".join(parts) + "\n"
 
@@ -141,6 +162,17 @@ def _ending_goal_rows(ending: Teardown) -> list[list[str]]:
 def _doctor_rows(doctor: Round) -> list[list[str]]:
     goal = [f"< {MOST_SECONDS * 1000:.0f} ms", _verdict(doctor.met)]
     return [[*row, *goal] for row in _time_rows(doctor.times)]
+
+
+def _process_rows(started: Processes) -> list[list[str]]:
+    notice, slowest = f"{median(started.notices) * 1000:.2f} ms", f"{max(started.listing) * 1000:.1f} ms"
+    most = f"< {MOST_NOTICE_SECONDS * 1000:.0f} ms"
+    listed = f"< {MOST_LIST_SECONDS * 1000:.0f} ms"
+    return [
+        ["from the end of a process to whoever waits for it, median", notice, most, _verdict(started.noticed_in_time)],
+        [f"listing {started.crowd} that run, slowest", slowest, listed, _verdict(started.listed_in_time)],
+        ["of them left after one down", str(started.left), "0", _verdict(started.left == 0)],
+    ]
 
 
 def _ratio_row(ratio: Ratio) -> list[str]:

@@ -93,6 +93,14 @@ class Places:
     def tmux_socket(self, team: str) -> str:
         return os.path.join(self.tmux_dir, team + ".sock")
 
+    def host_socket(self, team: str) -> str:
+        """Where the host of a team's processes listens."""
+        return os.path.join(self.tmux_dir, team + ".host")
+
+    def process_dir(self, team: str) -> str:
+        """The records of a team's processes: what they are, how they ended, what they wrote."""
+        return os.path.join(self.home, "processes", team)
+
     def agent_log(self, team: str, agent: str) -> str:
         return os.path.join(self.home, "logs", team, agent + ".log")
 

@@ -58,6 +58,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.service.holding import Holding
     from corral.service.journal import Journal
     from corral.service.linger import Linger
+    from corral.service.processes import Processes
     from corral.service.stats import Stats
     from corral.service.up import Up
     from corral.supervise.registry import Registry
@@ -83,6 +84,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             agents=Agents(context),
             holding=Holding(context),
             stats=Stats(context),
+            processes=Processes(context),
             journal=Journal(context),
             end=lambda: server.end(),
             busy=linger.busy,
@@ -104,6 +106,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         watching.cancel()
         hosting.unlink_own(places.daemon_socket, identity)
         await supervisor.end()
+        await services.processes.settled()
         await registry.observe((), [NewEvent(event="daemon.stopped", data=about)])
         log.info("ended; %d teams stay up", len(registry.teams))
     finally:
@@ -118,6 +121,9 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
     from corral.adapters.files.logbook import LogBook
     from corral.adapters.git.workspaces import GitWorkspaces
     from corral.adapters.procfs import bystanders, processes
+    from corral.adapters.subprocess.processes import HostedProcesses
+    from corral.adapters.subprocess.runtime import ProcessRuntime
+    from corral.adapters.tmux.identity import clean_environment
     from corral.adapters.tmux.runtime import TmuxRuntime
     from corral.domain.environment import team_markers
     from corral.keeper.server import KeeperServer, KeeperService
@@ -134,6 +140,23 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
             markers=team_markers(instance, team),
             listener=listener,
             tmux=os.environ.get("CORRAL_TMUX") or "tmux",
+        ),
+        processes=lambda team, listener: HostedProcesses(
+            team=team,
+            instance=instance,
+            socket_path=places.host_socket(team),
+            directory=places.process_dir(team),
+            markers=team_markers(instance, team),
+            on_ended=listener.ended,
+            on_lost=listener.host_lost,
+            on_trouble=listener.recording_failed,
+        ),
+        process_runtime=lambda team, processes, launches, listener: ProcessRuntime(
+            team=team,
+            processes=processes,
+            launches=launches,
+            environment=clean_environment(team_markers(instance, team)),
+            listener=listener,
         ),
         containment=containment,
         workspaces=GitWorkspaces(places, instance),

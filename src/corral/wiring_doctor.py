@@ -20,6 +20,7 @@ from corral.client.wire import DaemonAbsentError, request
 from corral.domain.diagnosis import Finding
 from corral.domain.diagnosis_facts import AgentRecord, Life, Records
 from corral.domain.errors import CorralError
+from corral.domain.terminals import TMUX
 from corral.places import Places
 from corral.ports.doctor import Hands, UserUnits
 from corral.service.doctor import examine
@@ -69,6 +70,7 @@ def _of_daemon(places: Places) -> Records:
             pid=agent["pid"],
             containment=agent["containment"],
             containment_why=agent.get("containment_why", ""),
+            terminal=agent.get("terminal", TMUX),
         )
         for agent in json.loads(response.body)
     )

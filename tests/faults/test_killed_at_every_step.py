@@ -68,9 +68,13 @@ class Deadly:
         self._instance.run("daemon", "start", env=self.environment)
 
 
-def _team(instance: Instance, directory: Path) -> None:
+#: Agents with a terminal and without go the same way, under different servers.
+_TERMINALS = pytest.mark.parametrize("terminal", ["tmux", "none"])
+
+
+def _team(instance: Instance, directory: Path, terminal: str) -> None:
     stubborn = "trap '' TERM HUP; setsid sleep 86400 & while :; do sleep 86400; done"
-    agents: dict[str, dict[str, object]] = {"a": {"command": stubborn, "count": 3}}
+    agents: dict[str, dict[str, object]] = {"a": {"command": stubborn, "count": 3, "terminal": terminal}}
     instance.spec(toml(agents, repo=repos.make(directory / "project")))
 
 
@@ -80,9 +84,10 @@ def _assert_nothing_is_left(instance: Instance) -> None:
 
 
 @pytest.mark.slow
+@_TERMINALS
 @pytest.mark.parametrize("step", _STARTING)
-def test_while_starting(instance: Instance, own_directory: Path, step: str) -> None:
-    _team(instance, own_directory)
+def test_while_starting(instance: Instance, own_directory: Path, step: str, terminal: str) -> None:
+    _team(instance, own_directory, terminal)
     deadly = Deadly(instance, own_directory, step)
     deadly.run("up")
     deadly.recover()
@@ -97,9 +102,10 @@ def test_while_starting(instance: Instance, own_directory: Path, step: str) -> N
 
 
 @pytest.mark.slow
+@_TERMINALS
 @pytest.mark.parametrize("step", _STOPPING)
-def test_while_stopping_one(instance: Instance, own_directory: Path, step: str) -> None:
-    _team(instance, own_directory)
+def test_while_stopping_one(instance: Instance, own_directory: Path, step: str, terminal: str) -> None:
+    _team(instance, own_directory, terminal)
     deadly = Deadly(instance, own_directory, step)
     instance.run("up", env=deadly.environment)
     others = {name: pids for name, pids in population(instance).items() if name != "a-2"}
@@ -113,9 +119,10 @@ def test_while_stopping_one(instance: Instance, own_directory: Path, step: str) 
 
 
 @pytest.mark.slow
+@_TERMINALS
 @pytest.mark.parametrize("step", _DOWN)
-def test_while_taking_down(instance: Instance, own_directory: Path, step: str) -> None:
-    _team(instance, own_directory)
+def test_while_taking_down(instance: Instance, own_directory: Path, step: str, terminal: str) -> None:
+    _team(instance, own_directory, terminal)
     deadly = Deadly(instance, own_directory, step)
     instance.run("up", env=deadly.environment)
     done = deadly.run("down", "--grace", "0.3")

@@ -86,7 +86,7 @@ class Team:
     def end(self, *agents: str, grace: float = 0.2) -> Ended:
         runs = {run: agent for run, agent in self.runs.items() if agent in agents}
         roots = [self.first[agent] for agent in agents]
-        return asyncio.run(self.containment.end_runs(TEAM, runs, roots, grace))
+        return asyncio.run(self.containment.end_runs(TEAM, runs, roots, grace, spare=False))
 
     def down(self, grace: float = 0.2) -> Ended:
         return asyncio.run(self.containment.end_team(TEAM, grace))
@@ -278,7 +278,7 @@ def test_a_run_outside_is_frozen_and_counted_by_the_level_below(team: Team) -> N
 
 def test_the_server_of_a_team_outlives_its_agents(team: Team) -> None:
     server = team.own.start(None, "echo ready; exec sleep 1000")
-    asyncio.run(team.containment.shelter(TEAM, server.pid))
+    asyncio.run(team.containment.shelter(TEAM, server.pid, "tmux"))
     team.start("api", "echo ready; exec sleep 1000")
     assert team.down().residue == []
     assert server.poll() is None
@@ -379,3 +379,40 @@ print(type(found).__name__, unified_name_of(os.getpid()))
     assert (done.stdout, done.stderr) == (f"CgroupContainment {team.top.name}/_keeper\n", "")
     assert team.down().residue == []
     assert not team.top.exists()
+
+
+class TestProcessesOfAnAgent:
+    """Commands that were started for an agent, each in a cgroup of its own below the agent's."""
+
+    @pytest.fixture
+    def server(self, team: Team) -> subprocess.Popen[bytes]:
+        team.start("api", "(setsid sleep 1000 &); echo ready; exec sleep 1000")
+        place = asyncio.run(team.containment.place_of(TEAM, "api"))
+        assert place == team.group("api").path
+        group = team.group("api").child("process-p1")
+        group.make()
+        environment = {"CORRAL_INSTANCE": INSTANCE, "CORRAL_TEAM": TEAM, "CORRAL_AGENT": "api", "CORRAL_PROCESS": "p1"}
+        return team.own.start(group, "echo ready; exec sleep 1000", environment=environment)
+
+    def test_they_go_on_when_their_agent_is_started_again(self, team: Team, server: subprocess.Popen[bytes]) -> None:
+        runs = {run: agent for run, agent in team.runs.items() if agent == "api"}
+        ended = asyncio.run(team.containment.end_runs(TEAM, runs, [team.first["api"]], 0.5, spare=True))
+        assert (ended.gone, ended.residue) == (["run-api"], [])
+        assert team.group("api").pids() == [server.pid]
+        again = team.start("api", "echo ready; exec sleep 1000")
+        assert {again.pid, server.pid} <= set(team.group("api").pids())
+        assert team.down().residue == []
+        assert server.wait() in (-signal.SIGTERM, -signal.SIGHUP)
+
+    def test_they_end_with_an_agent_that_is_stopped(self, team: Team, server: subprocess.Popen[bytes]) -> None:
+        assert team.end("api").gone == ["run-api"]
+        assert server.wait() in (-signal.SIGTERM, -signal.SIGHUP)
+        assert not team.group("api").exists()
+
+    def test_they_stand_still_with_their_agent(self, team: Team, server: subprocess.Popen[bytes]) -> None:
+        team.freeze("api")
+        assert team.group("api").child("process-p1").frozen()
+        team.freeze("api", frozen=False)
+        assert not team.group("api").child("process-p1").frozen()
+        assert server.poll() is None
+        team.down()

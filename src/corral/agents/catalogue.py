@@ -11,12 +11,14 @@ import shlex
 from dataclasses import dataclass
 
 from corral.domain import names
+from corral.domain.mcp_registration import ARGUMENTS, PROGRAM, ServerFile
 from corral.domain.spec_problems import Problems
 from corral.domain.spec_syntax import load
 from corral.domain.spec_table import Table
 from corral.domain.spec_text import decode
 
-_KEYS = ("name", "title", "executable", "command", "ready", "paste_pause", "note")
+_KEYS = ("name", "title", "executable", "command", "ready", "paste_pause", "note", "mcp")
+_MCP_KEYS = ("files", "table", "entry")
 _LONGEST_PAUSE = 10.0
 #: Words that may stand before the program that they start.
 _IN_FRONT = re.compile(r"exec|(?:.*/)?env|[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
@@ -43,6 +45,8 @@ class Profile:
     paste_pause: float
     #: What a person should know before using it, in one sentence.
     note: str
+    #: Where it can be told of an MCP server; None if it cannot be.
+    mcp: ServerFile | None = None
 
     def is_ready(self, screen: list[str]) -> bool:
         """True if the lines of a screen say that a message can be typed now."""
@@ -99,9 +103,26 @@ def read_profile(text: str, file: str) -> Profile:
         ready=_patterns(table, "ready"),
         paste_pause=_seconds(table, "paste_pause"),
         note=table.need("note", str, 'note = "Needs an account."') or "",
+        mcp=_server_file(table),
     )
     problems.raise_if_any()
     return profile
+
+
+def _server_file(profile: Table) -> ServerFile | None:
+    table = profile.table("mcp", '[mcp] with files = [".mcp.json"]')
+    if table is None:
+        return None
+    table.only(_MCP_KEYS)
+    files = _strings(table, "files", 'files = [".mcp.json"]')
+    if any(os.path.isabs(file) or os.path.normpath(file) != file or file.startswith("..") for file in files):
+        table.wrong("files", "this leads out of the workspace, or there by a detour", 'such as files = [".mcp.json"]')
+    example = f'entry = {{ command = "{PROGRAM}", args = ["{ARGUMENTS}"] }}'
+    return ServerFile(
+        files=files,
+        table=table.need("table", str, 'table = "mcpServers"') or "",
+        entry=table.need("entry", dict, example) or {},
+    )
 
 
 def _words(script: str) -> list[str]:

@@ -135,9 +135,11 @@ def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
         "restarts": agent.restarts,
         "since": timestamp(agent.since),
         "command": agent.command,
+        "processes": registry.processes.get(agent.key, 0),
         "exit_code": agent.exit_code,
         "reason": agent.reason,
         "prompt": agent.prompt_state,
+        "terminal": agent.terminal,
     }
 
 
@@ -185,6 +187,7 @@ def agent_table(registry: Registry, agents: Iterable[Agent]) -> Response:
                 _one_field(agent.workspace),
                 _one_field(agent.reason),
                 _one_field(agent.containment_why),
+                str(registry.processes.get(agent.key, 0)),
             )
         )
         for agent in agents

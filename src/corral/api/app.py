@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from starlette.applications import Starlette
@@ -14,6 +14,8 @@ from starlette.routing import Route
 
 from corral import __version__
 from corral.api import answers, requests
+from corral.api.openapi_table import ENDPOINTS
+from corral.api.process_routes import ProcessApi
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, WrongUseError
 from corral.domain.records import Agent, NewEvent
@@ -22,6 +24,7 @@ from corral.service.agents import Agents
 from corral.service.down import Down
 from corral.service.holding import Holding
 from corral.service.journal import Awaited, Journal
+from corral.service.processes import Processes
 from corral.service.progress import Tell
 from corral.service.resolve import find_agent, find_agents, find_team
 from corral.service.stats import Stats
@@ -46,6 +49,7 @@ class Services:
     agents: Agents
     holding: Holding
     stats: Stats
+    processes: Processes
     journal: Journal
     #: Called to end the daemon.
     end: Callable[[], None]
@@ -55,26 +59,10 @@ class Services:
 
 def make_app(services: Services) -> Starlette:
     """The application. Every error leaves it as the error object of the contract."""
-    api = _Api(services)
+    rooms = (_Api(services), ProcessApi(services.registry, services.processes))
     return Starlette(
         routes=[
-            Route("/v1/health", api.health, methods=["GET"]),
-            Route("/v1/daemon/stop", api.stop_daemon, methods=["POST"]),
-            Route("/v1/agents", api.list_agents, methods=["GET"]),
-            Route("/v1/up", api.up, methods=["POST"]),
-            Route("/v1/down", api.down, methods=["POST"]),
-            Route("/v1/stop", api.stop, methods=["POST"]),
-            Route("/v1/restart", api.restart, methods=["POST"]),
-            Route("/v1/rm", api.remove, methods=["POST"]),
-            Route("/v1/pause", api.pause, methods=["POST"]),
-            Route("/v1/resume", api.resume, methods=["POST"]),
-            Route("/v1/stats", api.stats, methods=["GET"]),
-            Route("/v1/send", api.send, methods=["POST"]),
-            Route("/v1/attach", api.attach, methods=["GET"]),
-            Route("/v1/logs", api.logs, methods=["GET"]),
-            Route("/v1/screen", api.screen, methods=["GET"]),
-            Route("/v1/events", api.events, methods=["GET"]),
-            Route("/v1/doctor/fixes", api.note_fixes, methods=["POST"]),
+            Route(endpoint.path, _handler(rooms, endpoint.handler), methods=[endpoint.method]) for endpoint in ENDPOINTS
         ],
         exception_handlers={
             CorralError: _on_error,
@@ -83,6 +71,11 @@ def make_app(services: Services) -> Starlette:
             Exception: _on_crash,
         },
     )
+
+
+def _handler(rooms: Sequence[object], name: str) -> Handler:
+    handler: Handler = next(getattr(room, name) for room in rooms if hasattr(room, name))
+    return handler
 
 
 async def _on_error(_: Request, error: Exception) -> Response:
@@ -128,6 +121,12 @@ class _Api:
                 "keeper": services.supervisor.link.presence,
             }
         )
+
+    async def openapi(self, _: Request) -> Response:
+        # Asked for by few: the others need not wait for it to be loaded.
+        from corral.api.openapi import document
+
+        return Response(document(), media_type="application/json")
 
     async def stop_daemon(self, _: Request) -> Response:
         self._services.end()
@@ -219,7 +218,8 @@ class _Api:
         argv = await self._services.agents.attach(
             requests.caller(request), agent, read_only=requests.flag(request, "read_only")
         )
-        return answers.json({"team": agent.team, "agent": agent.name, "argv": argv, "user": agent.user})
+        whose = {"team": agent.team, "agent": agent.name, "user": agent.user, "terminal": agent.terminal}
+        return answers.json({**whose, "argv": argv})
 
     async def screen(self, request: Request) -> Response:
         agent = self._one_agent(request)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec import Meta
 from starlette.requests import Request
 
 from corral.domain.errors import WrongUseError
 from corral.domain.records import Who
+from corral.service.process_orders import DEFAULT_LIMIT, Wanted
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 #: The largest honest body is a message of 1 MiB, or a corral.toml of that size with an environment.
 MAX_BODY = 8 * 1024 * 1024
+#: With its input as base64, a command may take this much.
+MAX_EXEC_BODY = 24 * 1024 * 1024
 #: Seconds between two looks of somebody who follows.
 SHORTEST_INTERVAL, DEFAULT_INTERVAL, LONGEST_INTERVAL = 0.1, 2.0, 86400.0
 
@@ -81,27 +85,77 @@ class FixesBody(Body, frozen=True):
     fixes: list[Fix]
 
 
-async def raw_body(request: Request) -> bytes:
+class Input(Body, frozen=True):
+    """Bytes that are no text."""
+
+    base64: bytes
+
+
+class ExecBody(Body, frozen=True):
+    """`POST /v1/exec`: a command, and how it is to be run. Either `command` or `argv` is needed."""
+
+    command: Annotated[str | None, Meta(description="a command for bash")] = None
+    argv: Annotated[list[str], Meta(description="a program and its arguments, without a shell")] = []
+    process_id: Annotated[
+        str, Meta(description="an id of the caller's choice: a request that arrives twice starts one process")
+    ] = ""
+    timeout: Annotated[
+        float | None,
+        Meta(
+            description="seconds until the answer comes, if the command has not ended before; it goes on. null: never"
+        ),
+    ] = None
+    background: Annotated[bool, Meta(description="answer at once")] = False
+    tty: Annotated[bool, Meta(description="give it a terminal")] = False
+    columns: int = 120
+    rows: int = 40
+    workdir: Annotated[str, Meta(description="absolute, or relative to the agent's workspace")] = ""
+    env: Annotated[dict[str, str], Meta(description="variables besides those of the agent")] = {}
+    stdin: Annotated[bool, Meta(description="keep its standard input open, to be written to")] = False
+    input: Annotated[str | Input | None, Meta(description="its whole standard input, at most 16 MiB")] = None
+    limit: Annotated[int, Meta(description="most bytes of output in the answer, up to 16 MiB")] = DEFAULT_LIMIT
+
+    def wanted(self) -> Wanted:
+        """What the use case is asked for."""
+        given = self.input
+        return Wanted(
+            command=self.command,
+            argv=self.argv,
+            process=self.process_id,
+            timeout=self.timeout,
+            background=self.background,
+            tty=self.tty,
+            columns=self.columns,
+            rows=self.rows,
+            workdir=self.workdir,
+            environment=self.env,
+            stdin=self.stdin,
+            input=given.base64 if isinstance(given, Input) else None if given is None else given.encode(),
+            limit=self.limit,
+        )
+
+
+async def raw_body(request: Request, most: int = MAX_BODY) -> bytes:
     """The request's body; one that is too large is not read to its end."""
     said = request.headers.get("content-length", "0")
     pieces: list[bytes] = []
     size = int(said) if said.isdigit() else 0
-    if size <= MAX_BODY:
+    if size <= most:
         size = 0
         async for piece in request.stream():
             pieces.append(piece)
             size += len(piece)
-            if size > MAX_BODY:
+            if size > most:
                 break
-    if size > MAX_BODY:
-        raise WrongUseError(f"the body of the request has more than {MAX_BODY} bytes", "send less")
+    if size > most:
+        raise WrongUseError(f"the body of the request has more than {most} bytes", "send less")
     return b"".join(pieces)
 
 
-async def body(request: Request, kind: type[_T]) -> _T:
+async def body(request: Request, kind: type[_T], most: int = MAX_BODY) -> _T:
     """The request's body as `kind`, or what is wrong with it."""
     try:
-        return msgspec.json.decode(await raw_body(request), type=kind)
+        return msgspec.json.decode(await raw_body(request, most), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise WrongUseError(f"the body of the request does not fit: {error}", "see docs/reference/api.md") from error
 

@@ -4,12 +4,13 @@ import os
 import sys
 
 from corral.cli.command import AGENTS, TEAM, Argument, Command, Invocation, Option
-from corral.cli.output import write_json
+from corral.cli.output import remark, write_json
 from corral.cli.progress import strings
 from corral.cli.targets import here, one_agent
 from corral.client.answers import ask
 from corral.client.wire import target
 from corral.domain.errors import UnavailableError, WrongUseError
+from corral.domain.terminals import NO_TERMINAL
 
 
 def run(invocation: Invocation) -> int:
@@ -32,6 +33,8 @@ def run(invocation: Invocation) -> int:
             f"this is {agent}'s own terminal: it would show itself in itself", "attach from another one"
         )
     argv = strings(answer.get("argv"))
+    if answer.get("terminal") == NO_TERMINAL:
+        remark(f"{agent} has no terminal: this follows its output; ctrl-c leaves it, corral send {agent} speaks to it")
     # Inside another tmux these would make it refuse, or talk to the wrong server.
     environment = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
     sys.stdout.flush()
@@ -47,7 +50,8 @@ COMMAND = Command(
     "join an agent's terminal",
     description=(
         "Your terminal becomes the agent's until you leave it with ctrl-b d; the agent goes on. Works from inside\n"
-        "another tmux too. With --json it prints the command that would be run instead of running it."
+        "another tmux too. Of an agent without a terminal the output is followed, until ctrl-c. With --json it prints\n"
+        "the command that would be run instead of running it."
     ),
     examples=(
         ("corral attach builder-1", "join it; ctrl-b d leaves"),

@@ -32,6 +32,8 @@ DECLARED = "declared"
 TEAMS = "teams"
 FILES = "files"
 COMMANDS = "commands"
+#: The ids of processes.
+PROCESSES = "processes"
 
 
 class Option:

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from corral.cli.command import COMMANDS, Argument, Command, Option
 from corral.cli.commands import visible
 
-#: Prints the names of the agents (bare, or all as TEAM/AGENT) or of the teams that are up, or the agents that a file
-#: declares; nothing, quietly, where none can be told. Starts nothing.
+#: Prints the names of the agents (bare, or all as TEAM/AGENT) or of the teams that are up, the agents that a file
+#: declares, or the ids of processes; nothing, quietly, where none can be told. Starts nothing.
 ASK_AGENTS = "corral ps -q 2>/dev/null"
 ASK_FULL = "corral ps --full 2>/dev/null"
 ASK_TEAMS = "corral ps --teams 2>/dev/null"
 ASK_DECLARED = "corral up --names"
+ASK_PROCESSES = "corral proc ls -q 2>/dev/null"
 
 
 def top() -> list[Command]:
@@ -56,13 +57,14 @@ def asking(script: str) -> str:
         ("FULL", ASK_FULL),
         ("TEAMS", ASK_TEAMS),
         ("DECLARED", ASK_DECLARED),
+        ("PROCESSES", ASK_PROCESSES),
     ):
         script = script.replace(f"@ASK_{name}@", question)
     return script
 
 
 def offer(of: Option | Argument) -> tuple[str, tuple[str, ...]]:
-    """What may stand there: a kind (`agents`, `declared`, `teams`, `files`, `words`, none), and for `words` which."""
+    """What may stand there: a kind (what is asked for above, `files`, `words` or none), and for `words` which."""
     if of.choices:
         return "words", of.choices
     if of.offers == COMMANDS:

@@ -70,6 +70,7 @@ _corral() {
         agents) offered=$(_corral_agents "$cur") ;;
         declared) offered=$(@ASK_DECLARED@ ${file:+-f "${file/#\\~\\//$HOME/}"} 2>/dev/null) ;;
         teams) offered=$(@ASK_TEAMS@) ;;
+        processes) offered=$(@ASK_PROCESSES@) ;;
         words\\ *) offered=${kind#words } ;;
         files)
             compopt -o filenames 2>/dev/null

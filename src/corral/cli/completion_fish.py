@@ -120,8 +120,8 @@ def _values(of: Option | Argument) -> str:
     exclusive = "-x " if isinstance(of, Option) else ""
     if kind in ("agents", "declared"):
         return f"{exclusive}-a '(__corral_{kind})'"
-    if kind == "teams":
-        return f"{exclusive}-a '(@ASK_TEAMS@)'"
+    if kind in ("teams", "processes"):
+        return f"{exclusive}-a '(@ASK_{kind.upper()}@)'"
     if kind == "words":
         return f"{exclusive}-a {_quoted(' '.join(words))}"
     return "-r -F" if kind == "files" else ""

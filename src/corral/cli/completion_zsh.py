@@ -30,6 +30,12 @@ _corral_teams() {
     compadd -a names
 }
 
+_corral_processes() {
+    local -a names
+    names=(${(f)"$(@ASK_PROCESSES@)"})
+    compadd -a names
+}
+
 _corral() {
     local curcontext=$curcontext state state_descr line
     typeset -A opt_args
@@ -124,7 +130,7 @@ def _argument(argument: Argument, position: int) -> str:
 
 def _action(of: Option | Argument) -> str:
     kind, words = offer(of)
-    actions = {kind: f"_corral_{kind}" for kind in ("agents", "declared", "teams")}
+    actions = {kind: f"_corral_{kind}" for kind in ("agents", "declared", "teams", "processes")}
     actions |= {"files": "_files", "words": f"({' '.join(words)})"}
     # Not the blank that zsh has for this: it makes the first tab show that nothing is to be offered.
     return actions.get(kind, "( )")

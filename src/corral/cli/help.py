@@ -13,7 +13,7 @@ EXIT_CODES = (
     (0, "done"),
     (1, "failed"),
     (2, "wrong use, or a bad corral.toml"),
-    (3, "no such team, agent or file"),
+    (3, "no such team, agent, process or file"),
     (4, "refused: held by somebody else, or not allowed"),
     (5, "something was left behind"),
     (6, "the daemon, a keeper or tmux did not answer"),

@@ -24,7 +24,7 @@ _DEMO = "demo"
 def run(invocation: Invocation) -> int:
     directory = _directory(invocation.words("DIR"))
     path = os.path.join(directory, NAME)
-    around = _look_around(directory)
+    around = replace(_look_around(directory), mcp=invocation.flag("mcp"))
     file = starter(around)
     _write(path, file.text, anew=invocation.flag("force"))
     if invocation.json:
@@ -145,10 +145,14 @@ COMMAND = Command(
         ("corral init", "write corral.toml here"),
         ("corral init services/api", "in another directory"),
         ("corral init --force", "replace the one that is there"),
+        ("corral init --mcp", "have corral up register Corral's MCP server with the agents"),
     ),
     arguments=(
         Argument("DIR", summary="the directory of the file; this one by default", required=False, offers=FILES),
     ),
-    options=(Option("force", summary="replace a corral.toml that is there"),),
+    options=(
+        Option("force", summary="replace a corral.toml that is there"),
+        Option("mcp", summary="write mcp = true: corral up then tells coding agents of Corral's tools"),
+    ),
     run=run,
 )

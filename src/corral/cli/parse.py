@@ -171,7 +171,7 @@ class _Reader:
         inside = f" (in {whole})" if len(whole) > 2 else ""
         guess = did_you_mean(spelling, known) if spelling.startswith("--") else ""
         remedy = guess or self.see_help()
-        if any(argument.repeated and argument.name == "TEXT" for argument in self.command.arguments):
+        if any(argument.repeated and argument.name in ("TEXT", "ARGV") for argument in self.command.arguments):
             remedy += "; text that begins with a dash goes after --"
         return WrongUseError(f"{self.command.name} has no option {spelling}{inside}", remedy)
 

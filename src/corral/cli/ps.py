@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
     from corral.places import Places
 
-HEADINGS = ("TEAM", "AGENT", "STATE", "ACTIVITY", "PID", "UP", "RESTARTS", "CONTAINMENT", "WORKSPACE")
+HEADINGS = ("TEAM", "AGENT", "STATE", "ACTIVITY", "PID", "PROCS", "UP", "RESTARTS", "CONTAINMENT", "WORKSPACE")
 _STATE = HEADINGS.index("STATE")
+_PROCESSES = HEADINGS.index("PROCS")
 _WORKSPACE = HEADINGS.index("WORKSPACE")
 #: What gives way on a narrow terminal, in this order, once the workspace is as short as it can be.
-_GIVES_WAY = ("WORKSPACE", "RESTARTS", "PID", "UP", "CONTAINMENT", "ACTIVITY")
+_GIVES_WAY = ("WORKSPACE", "RESTARTS", "PID", "UP", "CONTAINMENT", "PROCS", "ACTIVITY")
 _SHORTEST_WORKSPACE = 10
 
 _COLOURS = {
@@ -49,6 +50,7 @@ class Agent:
         "containment",
         "containment_why",
         "pid",
+        "processes",
         "reason",
         "restarts",
         "since",
@@ -70,6 +72,7 @@ class Agent:
             self.workspace,
             self.reason,
             self.containment_why,
+            self.processes,
         ) = line.split("\t")
         self.since = float(since) if since else None
 
@@ -169,6 +172,7 @@ def _row(agent: Agent, now: float, home: str) -> "list[str]":
         agent.state,
         agent.activity if agent.activity not in ("", "unknown") else "-",
         agent.pid or "-",
+        agent.processes if agent.processes not in ("", "0") else "-",
         "-" if agent.since is None else age(now - agent.since),
         agent.restarts or "0",
         agent.containment or "-",
@@ -179,15 +183,20 @@ def _row(agent: Agent, now: float, home: str) -> "list[str]":
 def _fitting(rows: "list[Sequence[str]]", width: "int | None") -> "list[int]":
     """The columns to show within `width`; the workspaces in `rows` are shortened to the room that is left."""
     columns = list(range(len(HEADINGS)))
+    if all(row[_PROCESSES] == "-" for row in rows[1:]):
+        # Most teams never run a command through us.
+        columns.remove(_PROCESSES)
     if width is None:
         return columns
     measures = widths(rows)
-    others = sum(measures[:_WORKSPACE]) + len(GAP) * (len(columns) - 1)
+    others = sum(measures[at] for at in columns[:-1]) + len(GAP) * (len(columns) - 1)
     room = width - others
     if room >= _SHORTEST_WORKSPACE:
         rows[:] = [[*row[:_WORKSPACE], shortened_from_left(row[_WORKSPACE], room)] for row in rows]
         return columns
     for heading in _GIVES_WAY:
+        if HEADINGS.index(heading) not in columns:
+            continue
         columns.remove(HEADINGS.index(heading))
         if sum(measures[at] for at in columns) + len(GAP) * (len(columns) - 1) <= width:
             break
@@ -219,10 +228,10 @@ COMMAND = Command(
     "show the agents that are up",
     description=(
         "One line an agent: its team, its state and since when, what it does, its process, how often it was\n"
-        "started again, how it is contained and where it works. What corral pause made stand still is running, and\n"
-        "its activity is paused. The reason stands below for agents that failed, wait to be started again or cannot\n"
-        "be seen; on a terminal also why they are not contained better. Never starts anything: with nothing up the\n"
-        "list is empty."
+        "started again, how it is contained and where it works; PROCS counts the commands that run for it by corral\n"
+        "exec, if any do. What corral pause made stand still is running, and its activity is paused. The reason\n"
+        "stands below for agents that failed, wait to be started again or cannot be seen; on a terminal also why they\n"
+        "are not contained better. Never starts anything: with nothing up the list is empty."
     ),
     examples=(
         ("corral ps", "all agents of all teams"),

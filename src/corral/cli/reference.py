@@ -29,6 +29,7 @@ is used on a terminal only, and not if `NO_COLOR` is set or `TERM` is `dumb`.
 """
 
 _MORE_CODES = """\
+| 124 | exec, proc wait, proc output: time is up |
 | 130 | ended by ctrl-c |
 | 141 | whoever read the output went away |
 """

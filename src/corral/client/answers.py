@@ -4,26 +4,52 @@ import json
 from collections.abc import Iterator, Sequence
 
 from corral.client.absence import error_of_absence
-from corral.client.wire import DaemonAbsentError, Response, request, stream
+from corral.client.exchange import Exchange
+from corral.client.wire import ANSWER_SECONDS, DaemonAbsentError, Response, request, stream
 from corral.domain.errors import CorralError, UnavailableError, from_json
 from corral.places import Places
 
 Record = dict[str, object]
 
 
-def ask(places: Places, method: str, target: str, body: object = None) -> Record:
+def ask(
+    places: Places, method: str, target: str, body: object = None, seconds: float | None = ANSWER_SECONDS
+) -> Record:
     """The one JSON object that answers; `body` goes out as it is if it is bytes, else as JSON."""
     try:
-        return ask_present_daemon(places, method, target, body)
+        return ask_present_daemon(places, method, target, body, seconds)
     except DaemonAbsentError:
         raise error_of_absence(places) from None
 
 
-def ask_present_daemon(places: Places, method: str, target: str, body: object = None) -> Record:
+def ask_present_daemon(
+    places: Places, method: str, target: str, body: object = None, seconds: float | None = ANSWER_SECONDS
+) -> Record:
     """As `ask`, but absence is left to the caller as `DaemonAbsentError`."""
-    response = request(places, method, target, *_content(body))
+    response = request(places, method, target, *_content(body), seconds)
     raise_refusal(response)
-    return _record(response.body)
+    return record_of(response.body)
+
+
+def ask_for_list(places: Places, method: str, target: str) -> list[Record]:
+    """The one JSON list of objects that answers."""
+    try:
+        response = request(places, method, target)
+    except DaemonAbsentError:
+        raise error_of_absence(places) from None
+    raise_refusal(response)
+    listed = _parsed(response.body)
+    if not isinstance(listed, list):
+        raise _strange(response.body)
+    return [record for record in listed if isinstance(record, dict)]
+
+
+def begin(places: Places, method: str, target: str, body: object = None) -> Exchange:
+    """A request whose answer is taken as it comes."""
+    try:
+        return Exchange(places, method, target, *_content(body))
+    except DaemonAbsentError:
+        raise error_of_absence(places) from None
 
 
 def records(places: Places, method: str, target: str, body: object = None) -> Iterator[Record]:
@@ -39,7 +65,7 @@ def records_of_present_daemon(places: Places, method: str, target: str, body: ob
     response, lines = stream(places, method, target, *_content(body))
     raise_refusal(response)
     for line in lines:
-        record = _record(line)
+        record = record_of(line)
         error = record.get("error")
         if isinstance(error, dict):
             raise from_json(error)
@@ -63,7 +89,7 @@ def raise_refusal(response: Response) -> None:
     if response.status < 400:
         return
     try:
-        error = _record(response.body).get("error")
+        error = record_of(response.body).get("error")
     except UnavailableError:
         error = None
     if isinstance(error, dict):
@@ -85,17 +111,27 @@ def _content(body: object) -> tuple[bytes, Sequence[tuple[str, str]]]:
     return text, (("Content-Type", "application/json"),)
 
 
-def _record(text: bytes) -> Record:
-    try:
-        record = json.loads(text)
-    except ValueError:
-        record = None
+def record_of(text: bytes) -> Record:
+    """The JSON object that `text` is."""
+    record = _parsed(text)
     if not isinstance(record, dict):
-        raise UnavailableError(
-            f"the daemon's answer is not what it should be: {text[:80].decode('utf-8', 'replace')!r}",
-            "is it of another version? corral daemon stop, then corral daemon start",
-        )
+        raise _strange(text)
     return record
+
+
+def _parsed(text: bytes) -> object:
+    try:
+        parsed: object = json.loads(text)
+    except ValueError:
+        return None
+    return parsed
+
+
+def _strange(text: bytes) -> UnavailableError:
+    return UnavailableError(
+        f"the daemon's answer is not what it should be: {text[:80].decode('utf-8', 'replace')!r}",
+        "is it of another version? corral daemon stop, then corral daemon start",
+    )
 
 
 def stream_was_cut() -> UnavailableError:

@@ -15,8 +15,17 @@ from corral.domain.errors import UnavailableError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Protocol
 
     from corral.places import Places
+
+    class Hold(Protocol):
+        """Has the connection of a request while somebody waits for the answer: it can be ended from elsewhere."""
+
+        def take(self, connection: _socket.socket) -> None: ...
+
+        def leave(self) -> None: ...
+
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 30.0
@@ -55,22 +64,25 @@ def request(
     target: str,
     body: bytes = b"",
     headers: "Sequence[tuple[str, str]]" = (),
-    seconds: float = ANSWER_SECONDS,
+    seconds: "float | None" = ANSWER_SECONDS,
+    hold: "Hold | None" = None,
 ) -> Response:
     """The whole answer, whatever its status.
 
-    `DaemonAbsentError` if nobody listens; `UnavailableError` if the answer is not complete after `seconds`.
+    `DaemonAbsentError` if nobody listens; `UnavailableError` if the answer is not complete after `seconds`. None is for
+    an answer that may take for ever.
     """
-    connection = _Connection(places, method, target, body, headers, seconds)
+    connection = Connection(places, method, target, body, headers, seconds)
     try:
+        if hold is not None:
+            hold.take(connection.socket)
         status, answered = connection.head()
         content = connection.rest()
     finally:
+        if hold is not None:
+            hold.leave()
         connection.close()
-    length = answered.get("content-length", "")
-    if length.isdigit() and int(length) != len(content):
-        raise _broken(f"ended after {len(content)} of {length} bytes")
-    return Response(status, answered, content)
+    return whole(status, answered, content)
 
 
 def stream(
@@ -86,7 +98,7 @@ def stream(
     The head must come within `seconds`; between lines there may be any length of time. An answer that refuses
     (status 400 or more) is read to its end: it has its body in the response, and no lines.
     """
-    connection = _Connection(places, method, target, body, headers, seconds)
+    connection = Connection(places, method, target, body, headers, seconds)
     try:
         status, answered = connection.head()
         if status >= 400:
@@ -108,7 +120,7 @@ def somebody_listens(places: "Places") -> bool:
     return True
 
 
-class _Connection:
+class Connection:
     """One request and its answer; the server closes after it."""
 
     __slots__ = ("buffer", "deadline", "seconds", "socket")
@@ -120,10 +132,10 @@ class _Connection:
         target: str,
         body: bytes,
         headers: "Sequence[tuple[str, str]]",
-        seconds: float,
+        seconds: "float | None",
     ) -> None:
         self.seconds = seconds
-        self.deadline = time.monotonic() + seconds
+        self.deadline = None if seconds is None else time.monotonic() + seconds
         self.buffer = b""
         self.socket = _connect(places)
         try:
@@ -157,19 +169,26 @@ class _Connection:
             return b""
 
     def head(self) -> tuple[int, dict[str, str]]:
-        while (end := self.buffer.find(b"\r\n\r\n")) < 0:
-            if len(self.buffer) > _LARGEST_HEAD:
-                raise _broken("is not one of a Corral daemon")
+        while (head := self.parsed_head()) is None:
             data = self.receive()
             if not data:
-                raise _broken("ended before it began" if self.buffer else "never came: it closed the connection")
+                raise broken("ended before it began" if self.buffer else "never came: it closed the connection")
             self.buffer += data
+        return head
+
+    def parsed_head(self) -> "tuple[int, dict[str, str]] | None":
+        """Status and headers, taken from what has come; None if they are not all there yet."""
+        end = self.buffer.find(b"\r\n\r\n")
+        if end < 0:
+            if len(self.buffer) > _LARGEST_HEAD:
+                raise broken("is not one of a Corral daemon")
+            return None
         first, *lines = self.buffer[:end].decode("latin-1").split("\r\n")
         self.buffer = self.buffer[end + 4 :]
         version, _, rest = first.partition(" ")
         status = rest[:3]
         if not version.startswith("HTTP/1.") or not (status.isascii() and status.isdigit() and len(status) == 3):
-            raise _broken("is not one of a Corral daemon")
+            raise broken("is not one of a Corral daemon")
         headers = {}
         for line in lines:
             name, _, value = line.partition(":")
@@ -183,7 +202,7 @@ class _Connection:
             parts.append(data)
             size += len(data)
             if size > LARGEST_ANSWER:
-                raise _broken(f"is longer than {LARGEST_ANSWER >> 20} MiB")
+                raise broken(f"is longer than {LARGEST_ANSWER >> 20} MiB")
         return b"".join(parts)
 
     def lines(self) -> "Iterator[bytes]":
@@ -198,18 +217,20 @@ class _Connection:
                     yield from (line for line in whole if line)
                     pending, size = [tail], len(tail)
                 elif size > LARGEST_ANSWER:
-                    raise _broken(f"has a line of more than {LARGEST_ANSWER >> 20} MiB")
+                    raise broken(f"has a line of more than {LARGEST_ANSWER >> 20} MiB")
                 data = self.receive(bounded=False)
                 if not data:
                     break
                 pending.append(data)
                 size += len(data)
             if size:
-                raise _broken("was cut off in the middle of a line")
+                raise broken("was cut off in the middle of a line")
         finally:
             self.close()
 
-    def remaining(self) -> float:
+    def remaining(self) -> "float | None":
+        if self.deadline is None:
+            return None
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise self.late()
@@ -220,6 +241,14 @@ class _Connection:
             f"the daemon did not answer within {self.seconds:g} s",
             "it may be busy or stuck: `corral daemon status` tells, daemon.log in CORRAL_HOME says why",
         )
+
+
+def whole(status: int, headers: dict[str, str], content: bytes) -> Response:
+    """The answer, or that it was cut short."""
+    length = headers.get("content-length", "")
+    if length.isdigit() and int(length) != len(content):
+        raise broken(f"ended after {len(content)} of {length} bytes")
+    return Response(status, headers, content)
 
 
 def _connect(places: "Places") -> "_socket.socket":
@@ -274,7 +303,8 @@ def _quoted(value: str) -> str:
     return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(value))
 
 
-def _broken(how: str) -> UnavailableError:
+def broken(how: str) -> UnavailableError:
+    """For an answer that is none."""
     return UnavailableError(
         f"the daemon's answer {how}", "`corral daemon status` tells whether it still runs; ask again if it does"
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from corral.domain.diagnosis_cures import ProcessKey
+from corral.domain.terminals import TMUX
 
 REACHABLE, UNLINKED, REPLACED, UNCLEAR = "reachable", "unlinked", "replaced", "unclear"
 
@@ -91,6 +92,8 @@ class AgentRecord:
     #: The level that holds it, as `ps` shows it, and why it is no better one.
     containment: str = ""
     containment_why: str = ""
+    #: What it runs in: one of `terminals.TERMINALS`.
+    terminal: str = TMUX
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +139,7 @@ class SocketFile:
     """A socket of this instance on the disk."""
 
     path: str
-    #: "daemon", "keeper" or "tmux".
+    #: "daemon", "keeper", "tmux", or "host" for the one of a team's processes.
     of: str
     #: True: nobody listens. None: it could not be told.
     stale: bool | None
@@ -230,6 +233,8 @@ class Facts:
     records: Records
     servers: tuple[Server, ...] = ()
     marked: tuple[Marked, ...] = ()
+    #: Runs of this instance that have no terminal and whose first process is there: team, agent and run.
+    plain_runs: frozenset[tuple[str, str, str]] = frozenset()
     scopes: tuple[Scope, ...] = ()
     sockets: tuple[SocketFile, ...] = ()
     worktrees: tuple[LeftWorktree, ...] = ()

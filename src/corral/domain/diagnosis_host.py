@@ -8,6 +8,7 @@ from corral.domain.diagnosis import INFO, OK, PROBLEM, WARNING, Finding, counted
 from corral.domain.diagnosis_cures import MakePrivate
 from corral.domain.diagnosis_facts import Directory, Disk, Facts, Host
 from corral.domain.states import LIVE
+from corral.domain.terminals import TMUX
 
 OLDEST_TMUX = "3.2a"
 _VERSION = re.compile(r"(\d+)\.(\d+)([a-z]?)")
@@ -23,17 +24,19 @@ _HELD = {
 _OTHERS_WRITE, _GROUP_WRITES, _STICKY = 0o002, 0o020, 0o1000
 
 
-def tmux(host: Host) -> list[Finding]:
-    """tmux is there, and not too old."""
+def tmux(facts: Facts) -> list[Finding]:
+    """tmux is there, and not too old. Agents without a terminal do not need it."""
+    host, agents = facts.host, facts.records.agents
+    severity = PROBLEM if not agents or any(agent.terminal == TMUX for agent in agents) else WARNING
     if not host.tmux_version:
         message = f"tmux cannot be run as {host.tmux}" + (f": {host.tmux_trouble}" if host.tmux_trouble else "")
-        return [_tmux(host, message, "install tmux 3.2a or later, or set CORRAL_TMUX to where it is")]
+        return [_tmux(host, severity, message, "install tmux 3.2a or later, or set CORRAL_TMUX to where it is")]
     version, oldest = version_of(host.tmux_version), version_of(OLDEST_TMUX)
     assert oldest is not None
     if version is None or version >= oldest:
         return []  # a build without a number is newer than any release
     message = f"{host.tmux} is {host.tmux_version}, and Corral needs {OLDEST_TMUX} or later"
-    return [_tmux(host, message, "install a newer tmux, or set CORRAL_TMUX to where one is")]
+    return [_tmux(host, severity, message, "install a newer tmux, or set CORRAL_TMUX to where one is")]
 
 
 def version_of(said: str) -> tuple[int, int, str] | None:
@@ -173,9 +176,9 @@ def _why_not_systemd(host: Host) -> str:
     return "their team does not want it (systemd in [containment]), or it was not there when they started"
 
 
-def _tmux(host: Host, message: str, remedy: str) -> Finding:
+def _tmux(host: Host, severity: str, message: str, remedy: str) -> Finding:
     details = {"path": host.tmux, "version": host.tmux_version}
-    return Finding(check="tmux", severity=PROBLEM, subject=host.tmux, message=message, remedy=remedy, details=details)
+    return Finding(check="tmux", severity=severity, subject=host.tmux, message=message, remedy=remedy, details=details)
 
 
 def _directory(directory: Directory) -> list[Finding]:

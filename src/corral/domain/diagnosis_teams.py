@@ -6,6 +6,7 @@ from corral.domain import states
 from corral.domain.diagnosis import INFO, WARNING, Finding, counted
 from corral.domain.diagnosis_cures import EndProcesses, RemoveSocket, RemoveWorktree
 from corral.domain.diagnosis_facts import Facts, LeftWorktree, Marked, Marks, Records, Server, SocketFile, Terminal
+from corral.domain.terminals import TMUX
 
 #: An agent that began to run later than this before the look may not have been seen.
 _JUST_NOW_SECONDS = 2.0
@@ -30,13 +31,14 @@ def may_be_orphan(records: Records, home: str, marks: Marks) -> bool:
 
 
 def lost_sessions(facts: Facts) -> list[Finding]:
-    """Agents that count as running, and have no terminal on any tmux server."""
+    """Agents that count as running, and have no terminal on any tmux server; or if they need none, no process."""
     there = {
         (server.marks.team, terminal.agent, terminal.run)
         for server in facts.servers
         if facts.is_ours(server.marks)
         for terminal in server.terminals
     }
+    there |= facts.plain_runs
     there |= {(team, agent, "") for team, agent, _ in there}
     remedy = "corral ps tells what became of it" if facts.records.source == "daemon" else "corral daemon start"
     return [
@@ -44,7 +46,8 @@ def lost_sessions(facts: Facts) -> list[Finding]:
             check="lost_sessions",
             severity=WARNING,
             subject=f"{record.team}/{record.agent}",
-            message=f"{record.team}/{record.agent} counts as running, but its terminal is gone",
+            message=f"{record.team}/{record.agent} counts as running, but its "
+            f"{'terminal' if record.terminal == TMUX else 'process'} is gone",
             remedy=f"{remedy}; corral restart starts it again",
             ours=True,
             details={"team": record.team, "agent": record.agent, "run": record.run},
@@ -270,18 +273,19 @@ def _of_a_lost_store(instance: str, processes: list[Marked]) -> Finding:
 
 
 def _stale(socket: SocketFile) -> Finding:
-    tmux = socket.of == "tmux"
+    of_team = socket.of in ("tmux", "host")
+    who = {"tmux": "its tmux server", "host": "the host of its processes"}.get(socket.of, f"the {socket.of}")
     return Finding(
         check="sockets",
         severity=INFO,
         subject=socket.path.rpartition("/")[2],
-        message=f"nobody listens at {socket.path}: {'its tmux server' if tmux else f'the {socket.of}'} is gone",
-        remedy="nothing to do: tmux replaces it when the team comes up"
-        if tmux
+        message=f"nobody listens at {socket.path}: {who} is gone",
+        remedy="nothing to do: it is replaced when the team needs it"
+        if of_team
         else f"nothing to do: the next {socket.of} replaces it, and corral doctor --fix removes it",
         ours=True,
-        # A tmux socket is tmux's own: nobody else ever removes one.
-        cure=None if tmux else RemoveSocket(socket.path, socket.locks),
+        # A tmux socket is tmux's own, and the next host may be about to take that of the last: nobody removes them.
+        cure=None if of_team else RemoveSocket(socket.path, socket.locks),
         details={"path": socket.path},
     )
 

@@ -60,5 +60,9 @@ def team_markers(instance: str, team: str) -> list[bytes]:
 
 #: Changes with every start of an agent: the marker that ties a process to one run.
 RUN_VARIABLE = "CORRAL_RUN"
+#: Names the command that a process was started for, if it was started through Corral: the marker that ties it to one.
+PROCESS_VARIABLE = "CORRAL_PROCESS"
+#: Set for the host of a team's processes, and for nothing that runs under it.
+HOST_VARIABLE = "CORRAL_HOST"
 #: The agent that a process works for.
 AGENT_VARIABLE = "CORRAL_AGENT"

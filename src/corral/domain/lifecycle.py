@@ -35,6 +35,7 @@ def begin(agent: Agent, run: str, now: float, *, by_person: bool) -> Agent:
         restarts=0 if by_person else agent.restarts + 1,
         prompt_state=PROMPT_WAITING if agent.prompt else PROMPT_NONE,
         paused=False,
+        survivors=0,
     )
 
 
@@ -96,24 +97,23 @@ def stopped(agent: Agent, code: int | None, signal: int | None, now: float) -> A
         exit_code=code,
         exit_signal=signal,
         paused=False,
+        survivors=0,
     )
 
 
 #: Why an agent has no terminal any more, and nobody can tell how it ended.
 SERVER_GONE = "the team's tmux server is gone"
-#: How the reason of an agent begins whose terminal is gone while something of it is not.
-_LOST_TERMINAL = "lost its terminal"
 
 
 def lost_terminal(why: str, survivors: int) -> str:
     """Its terminal went, and not everything of it with it: that is no end."""
     tasks = "1 task of it runs" if survivors == 1 else f"{survivors} tasks of it run"
-    return f"{_LOST_TERMINAL} ({why}); {tasks} on without one"
+    return f"lost its terminal ({why}); {tasks} on without one"
 
 
 def surviving(agent: Agent, why: str, survivors: int) -> Agent:
     """One that failed with its terminal has so many tasks left now. Nobody ends them unasked."""
-    if agent.state != states.FAILED or not agent.reason.startswith(_LOST_TERMINAL):
+    if agent.state != states.FAILED or not agent.survivors:
         return agent
     if survivors:
         them = "it" if survivors == 1 else "them"
@@ -121,7 +121,8 @@ def surviving(agent: Agent, why: str, survivors: int) -> Agent:
         reason = f"{lost_terminal(why, survivors)}: {remedy}"
     else:
         reason = f"{how_it_ended(None, '')} ({why})"
-    return agent if agent.reason == reason else replace(agent, reason=reason)
+    counted = replace(agent, reason=reason, survivors=survivors)
+    return agent if counted == agent else counted
 
 
 def how_it_ended(code: int | None, signal_name: str) -> str:

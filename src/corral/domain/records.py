@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from corral.domain import states
 from corral.domain.limits import NO_LIMITS, Limits
+from corral.domain.terminals import TMUX
 
 #: Where the first prompt of a run is on its way into the agent.
 PROMPT_NONE = "none"
@@ -54,6 +55,10 @@ class Agent:
     fingerprint: dict[str, str] = field(default_factory=dict)
     #: What it may use of its host.
     limits: Limits = NO_LIMITS
+    #: What it runs in: one of `terminals.TERMINALS`.
+    terminal: str = TMUX
+    #: False if its standard input ends with its prompt, or at once if it has none.
+    stdin: bool = True
 
     state: str = states.PENDING
     #: Unix time at which the state was entered.
@@ -75,6 +80,8 @@ class Agent:
     containment_why: str = ""
     #: It was told to stand still, with everything it started.
     paused: bool = False
+    #: How many tasks of it run on, though its terminal is gone.
+    survivors: int = 0
 
     @property
     def key(self) -> tuple[str, str]:

@@ -3,6 +3,7 @@
     [team]
     name = "shop"                 # names sessions, branches and units
     repo = "."                    # optional: the git repository that the agents work on
+    mcp = true                    # optional: tell coding agents of Corral's MCP server
 
     [agents.builder]
     command = ["claude"]          # argv, or one string for a shell
@@ -11,6 +12,8 @@
     env = { NODE_ENV = "test" }
     restart = "on-failure"        # never (default) | on-failure | always
     prompt = "…"                  # first message, delivered when the agent is ready
+    terminal = "tmux"             # tmux (default) | none: it reads and writes pipes
+    stdin = true                  # without a terminal: false if its input ends with its prompt, or at once
     memory_max = "2G"             # limits; also in [team], on all together, and in [defaults], for each
 
     [containment]
@@ -21,6 +24,7 @@ Nothing here touches a file: the caller reads it.
 """
 
 import os.path
+from dataclasses import replace
 
 from corral.domain import names
 from corral.domain.limits import LIMIT_NAMES
@@ -72,7 +76,7 @@ _TABLE_ALIASES = {
     "default": "defaults", "limits": "defaults", "resources": "defaults",
     "cgroup": "containment", "cgroups": "containment", "isolation": "containment", "systemd": "containment",
 }  # fmt: skip
-_TEAM_KEYS = ("name", "repo")
+_TEAM_KEYS = ("name", "repo", "mcp")
 _TEAM_ALIASES = {"repository": "repo", "git": "repo", "path": "repo", **LIMIT_ALIASES}
 _OF_AGENTS = dict.fromkeys(AGENT_KEYS, "an [agents.NAME] table")
 _OF_TEAM = dict.fromkeys(_TEAM_KEYS, "[team]")
@@ -102,6 +106,7 @@ def parse(text: str, file: str) -> TeamSpec:
     root.only(_TABLES, _TABLE_ALIASES, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS})
     team = _team_table(root, directory)
     name, repo = _team(team, directory) if team else ("", None)
+    mcp = team is not None and team.take("mcp", bool, "mcp = true") is True
     systemd = _systemd(root)
     bounds = read_bounds(team, _defaults_table(root))
     agents: tuple[AgentSpec, ...] = ()
@@ -111,6 +116,7 @@ def parse(text: str, file: str) -> TeamSpec:
         # What else is wrong is worth knowing, but nothing about a repository that nobody could name yet.
         has_repo = team is None or "repo" in team.data
         agents = read_agents(table, directory, has_repo, bounds)
+        agents = tuple(replace(agent, mcp=mcp) for agent in agents)
     if team:
         check_room(team, bounds.team, len(agents))
     problems.raise_if_any()

@@ -10,9 +10,10 @@ from corral.domain.spec_model import DEFAULT_RESTART, MAX_AGENTS, RESTARTS, SHAR
 from corral.domain.spec_paths import resolved
 from corral.domain.spec_problems import did_you_mean, one_of, shown, shown_path
 from corral.domain.spec_table import Table, type_word
+from corral.domain.terminals import NO_TERMINAL, TERMINALS, TMUX
 
 #: The keys of an agent's table; the limits come to them.
-KEYS = ("command", "count", "workspace", "env", "restart", "prompt")
+KEYS = ("command", "count", "workspace", "env", "restart", "prompt", "terminal", "stdin")
 #: What other tools call these keys.
 _ALIASES = {
     "args": "command", "argv": "command", "exec": "command", "run": "command",
@@ -20,7 +21,13 @@ _ALIASES = {
     "cwd": "workspace", "dir": "workspace", "directory": "workspace", "workdir": "workspace",
     "environment": "env",
     "initial_prompt": "prompt", "instructions": "prompt", "message": "prompt", "task": "prompt",
+    "pty": "terminal", "tty": "terminal",
+    "input": "stdin", "stdin_open": "stdin",
     **LIMIT_ALIASES,
+}  # fmt: skip
+_TERMINAL_ALIASES = {
+    "false": NO_TERMINAL, "no": NO_TERMINAL, "off": NO_TERMINAL, "pipe": NO_TERMINAL, "process": NO_TERMINAL,
+    "on": TMUX, "pty": TMUX, "screen": TMUX, "true": TMUX, "tty": TMUX, "yes": TMUX,
 }  # fmt: skip
 _ELSEWHERE = {"repo": "[team]", "systemd": "[containment]"}
 _COMMAND_EXAMPLE = 'command = ["claude"], or command = "make watch" for a shell'
@@ -93,6 +100,8 @@ def _expanded(name: str, table: Table, directory: str, has_repo: bool, bounds: B
     if "\0" in prompt:
         table.wrong("prompt", "this has a NUL character in it", "leave it out: no terminal can take it")
     limits = bounds.agent_limits(table)
+    terminal = _terminal(table)
+    stdin = _stdin(table, terminal)
     return [
         AgentSpec(
             name=agent,
@@ -104,6 +113,8 @@ def _expanded(name: str, table: Table, directory: str, has_repo: bool, bounds: B
             restart=restart,
             prompt=prompt,
             limits=limits,
+            terminal=terminal,
+            stdin=stdin,
         )
         for agent in expanded
     ]
@@ -196,6 +207,26 @@ def _restart(table: Table) -> str:
         hint = f"did you mean '{meant}'? " if meant else ""
         table.wrong("restart", f"{shown(value)} is no restart policy", f"{hint}It is {one_of(RESTARTS)}")
     return value
+
+
+def _terminal(table: Table) -> str:
+    example = f'terminal = "{NO_TERMINAL if table.data.get("terminal") is False else TMUX}"'
+    value = table.take("terminal", str, example)
+    if value is None:
+        return TMUX
+    if value not in TERMINALS:
+        meant = did_you_mean(value, TERMINALS, _TERMINAL_ALIASES)
+        hint = f"did you mean '{meant}'? " if meant else ""
+        table.wrong("terminal", f"{shown(value)} is nothing to run an agent in", f"{hint}It is {one_of(TERMINALS)}")
+    return value
+
+
+def _stdin(table: Table, terminal: str) -> bool:
+    value = table.take("stdin", bool, "stdin = false")
+    if value is False and terminal == TMUX:
+        remedy = f'add terminal = "{NO_TERMINAL}", or leave this out'
+        table.wrong("stdin", "an agent in a terminal reads from it, which has no end", remedy)
+    return value is not False
 
 
 def _header(name: str) -> str:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 
 from corral.domain.limits import LIMIT_NAMES, limits_as_json
 from corral.domain.spec_model import SHARED, WORKTREE, AgentSpec
+from corral.domain.terminals import TMUX
 
 _ENV = "env."
 #: The order in which differences are named; `env.…` and whatever a later version adds follow, by name.
-_ORDER = ("command", "workspace", "restart", "prompt", *LIMIT_NAMES)
+_ORDER = ("command", "workspace", "restart", "prompt", "terminal", "stdin", *LIMIT_NAMES)
 #: What can be changed on an agent that runs.
 _ADJUSTABLE = frozenset(LIMIT_NAMES)
 
@@ -35,6 +36,12 @@ def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, st
         "restart": spec.restart,
         "prompt": spec.prompt,
     }
+    if spec.terminal != TMUX:
+        values["terminal"] = spec.terminal
+    if not spec.stdin:
+        values["stdin"] = spec.stdin
+    if spec.mcp:
+        values["mcp"] = spec.mcp
     values.update((_ENV + name, value) for name, value in spec.env)
     values.update(limits_as_json(spec.limits))
     return {key: _hash(key, value, salt) for key, value in values.items()}

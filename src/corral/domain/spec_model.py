@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from corral.domain.limits import NO_LIMITS, Limits
+from corral.domain.terminals import TMUX
 
 RESTARTS = ("never", "on-failure", "always")
 #: A restarted agent starts a new conversation, gets its first prompt again and spends money on it: only those who
@@ -44,6 +45,12 @@ class AgentSpec:
     prompt: str
     #: What it may use of its host, with the defaults of the file taken in.
     limits: Limits = NO_LIMITS
+    #: What it runs in: one of `terminals.TERMINALS`.
+    terminal: str = TMUX
+    #: False if its standard input ends with its prompt, or at once if it has none. Always true in a terminal.
+    stdin: bool = True
+    #: Its workspace tells it of Corral's MCP server.
+    mcp: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

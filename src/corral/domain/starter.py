@@ -44,6 +44,8 @@ class Surroundings:
     missing: tuple[KnownAgent, ...]
     #: The agent that always works; it makes up the team if no other is installed.
     fallback: KnownAgent
+    #: Somebody asked for Corral's MCP server to be registered with the agents.
+    mcp: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +70,7 @@ def starter(around: Surroundings) -> Starter:
     workspace = WORKTREE if around.repo is not None and around.has_commit else SHARED
     blocks = [
         _OPENING,
-        _team_block(team, around.repo),
+        _team_block(team, around),
         _agents_opening(around),
         *(_agent_block(agent, workspace) for agent in agents),
     ]
@@ -91,13 +93,17 @@ _OPENING = [
 _EXAMPLES_OPENING = ["# More agents to choose from: take away the '# ' in front of one, once it is installed."]
 
 
-def _team_block(team: str, repo: str | None) -> list[str]:
-    if repo is None:
-        explained = "the git repository to work on; there is none here yet"
-        line = _explained('# repo = "."', explained)
+def _team_block(team: str, around: Surroundings) -> list[str]:
+    if around.repo is None:
+        repo = _explained('# repo = "."', "the git repository to work on; there is none here yet")
     else:
-        line = _explained(f"repo = {_quoted(repo)}", "the git repository that the agents work on")
-    return ["[team]", _explained(f"name = {_quoted(team)}", "in every command, and in the names of branches"), line]
+        repo = _explained(f"repo = {_quoted(around.repo)}", "the git repository that the agents work on")
+    return [
+        "[team]",
+        _explained(f"name = {_quoted(team)}", "in every command, and in the names of branches"),
+        repo,
+        _explained(f"{'' if around.mcp else '# '}mcp = true", "give the agents tools to run and to watch commands"),
+    ]
 
 
 def _agents_opening(around: Surroundings) -> list[str]:

@@ -58,9 +58,13 @@ def slices_around(name: str) -> list[str]:
     return ["-".join(parts[: count + 1]) + ".slice" for count in range(len(parts))]
 
 
-def tmux_scope(team: str, instance: str) -> str:
-    """The scope of a team's tmux server."""
-    return f"corral.tmux-{team}.{instance[:_SHORT]}.scope"
+#: What a team has that is no agent: the server of its terminals, and the host of its processes.
+SERVERS = ("tmux", "host")
+
+
+def server_scope(what: str, team: str, instance: str) -> str:
+    """The scope of one of a team's servers."""
+    return f"corral.{what}-{team}.{instance[:_SHORT]}.scope"
 
 
 def process_scope(role: str, instance: str) -> str:

@@ -11,10 +11,11 @@ import msgspec
 from corral.domain.errors import CorralError
 from corral.domain.limits import NO_LIMITS, Limits
 from corral.failpoint import point
+from corral.keeper.runtimes import Runtimes
 from corral.ports.containment import PROCESS, SYSTEMD, Admission, Containment, Placement
 from corral.ports.keeper import Launch, TeamOrder
 from corral.ports.recording import Launches
-from corral.ports.runtime import Runtime, Session
+from corral.ports.runtime import Session
 
 log = logging.getLogger("corral.keeper")
 
@@ -42,7 +43,7 @@ class Containing:
         containment: Containment,
         team: str,
         launches: Launches,
-        runtime: Runtime,
+        runtime: Runtimes,
         degraded: Callable[[str, str], None],
     ) -> None:
         self._containment = containment
@@ -72,13 +73,13 @@ class Containing:
         A cgroup that is no unit is worth it only for what is contained beside it: to move a process takes the kernel
         longer than to start one.
         """
-        pid = self._runtime.server_pid
+        pid = self._runtime.tmux_pid
         if pid is None or self._containment.level == PROCESS:
             return
         if order.left_alone and self._containment.level != SYSTEMD:
             return
         try:
-            await self._containment.shelter(self._team, pid)
+            await self._containment.shelter(self._team, pid, "tmux")
         except CorralError as error:
             self._degraded("", f"its tmux server has no unit of its own: {error.message}")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 #: A screen is looked at once output has paused this long.
 _SETTLED_SECONDS = 0.1
@@ -23,7 +23,7 @@ class ReadinessWatch:
 
     def __init__(
         self,
-        patterns: tuple[str, ...],
+        patterns: Sequence[str],
         screen: Callable[[], Awaitable[list[str]]],
         on_ready: Callable[[str], None],
     ) -> None:
@@ -62,3 +62,38 @@ class ReadinessWatch:
                 if pattern.search(line):
                     self._on_ready(f"its screen shows {line.strip()[:40]!r}")
                     return
+
+
+class Readiness:
+    """The watches of one team, one for a run at most. `on_ready(run, evidence)` is called once for each."""
+
+    def __init__(self, on_ready: Callable[[str, str], None]) -> None:
+        self._on_ready = on_ready
+        self._watches: dict[str, ReadinessWatch] = {}
+
+    def watch(self, run: str, patterns: Sequence[str], screen: Callable[[], Awaitable[list[str]]]) -> None:
+        """Watch a run in a terminal, anew if it is watched already."""
+        self.cancel(run)
+        self._watches[run] = ReadinessWatch(patterns, screen, lambda evidence: self.found(run, evidence))
+
+    def found(self, run: str, evidence: str) -> None:
+        """The run is ready."""
+        self.cancel(run)
+        self._on_ready(run, evidence)
+
+    def output(self, run: str) -> None:
+        """The run wrote something."""
+        watch = self._watches.get(run)
+        if watch is not None:
+            watch.output()
+
+    def cancel(self, run: str) -> None:
+        """Stop watching this run."""
+        watch = self._watches.pop(run, None)
+        if watch is not None:
+            watch.cancel()
+
+    def cancel_all(self) -> None:
+        """Stop watching."""
+        for run in list(self._watches):
+            self.cancel(run)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 
 from corral.domain.last_output import missing_end
 from corral.domain.last_question import QuestionFilter
@@ -17,6 +18,8 @@ from corral.ports.keeper import LogPage
 from corral.ports.recording import Log
 
 _FLUSH_SECONDS = 0.1
+#: … and no later than when so much has come: neither memory nor a write shall grow with what a program can print.
+_FLUSH_BYTES = 1 << 20
 #: As much of the output is kept in memory as it takes to see where in it a screen begins.
 _TAIL_BYTES = 8192
 _KNOWN_LINES = 50
@@ -35,23 +38,33 @@ class Recorder:
         self._idle_timer: asyncio.TimerHandle | None = None
         self._grown = asyncio.Event()
         self._failing = False
+        self._unwritten = 0
         self._tail = b""
         self._question = QuestionFilter()
         self.last_output: float | None = None
         self.activity = "unknown"
 
-    def add(self, data: bytes) -> None:
-        """Take a piece of output."""
+    def add(self, data: bytes, of: tuple[str, int] | None = None) -> None:
+        """Take a piece of output. With the run it is `of` and its position there, it is from no terminal."""
         self.last_output = time.time()
-        data = self._question.feed(data)
-        self._book.add(self.last_output, data)
-        self._tail = (self._tail + data)[-_TAIL_BYTES:]
+        if of is None:
+            data = self._question.feed(data)
+            self._tail = (self._tail + data)[-_TAIL_BYTES:]
+        self._book.add(self.last_output, data, of)
+        self._unwritten += len(data)
+        if self._unwritten >= _FLUSH_BYTES:
+            self.flush()
         loop = asyncio.get_running_loop()
         if self._flush_timer is None:
             self._flush_timer = loop.call_later(_FLUSH_SECONDS, self.flush)
         if self._idle_timer is None:
             self._idle_timer = loop.call_later(_IDLE_SECONDS, self._maybe_idle)
         self._set_activity("working")
+
+    def recorded(self, run: str) -> int:
+        """How much of the output of a run without a terminal is recorded, by this keeper or an earlier one."""
+        self.flush()
+        return self._book.recorded(run)
 
     def started(self) -> None:
         """A new run begins: until it writes or stays quiet for a while, nothing is known of it."""
@@ -71,6 +84,7 @@ class Recorder:
 
     def flush(self) -> None:
         """Write what is pending. A disk that takes nothing is told once and tried again with the next burst."""
+        self._unwritten = 0
         if self._flush_timer is not None:
             self._flush_timer.cancel()
             self._flush_timer = None
@@ -136,3 +150,38 @@ class Recorder:
         if word != self.activity:
             self.activity = word
             self._on_activity(word, time.time())
+
+
+class Recorders:
+    """The recorders of one team, each made when its agent is first heard of. What they tell comes with the agent."""
+
+    def __init__(
+        self,
+        log: Callable[[str], Log],
+        on_activity: Callable[[str, str, float], None],
+        on_trouble: Callable[[str, str], None],
+    ) -> None:
+        self._log = log
+        self._on_activity = on_activity
+        self._on_trouble = on_trouble
+        self._of_agent: dict[str, Recorder] = {}
+
+    def of(self, agent: str) -> Recorder:
+        """The recorder of an agent."""
+        recorder = self._of_agent.get(agent)
+        if recorder is None:
+            recorder = self._of_agent[agent] = Recorder(
+                self._log(agent), partial(self._on_activity, agent), partial(self._on_trouble, agent)
+            )
+        return recorder
+
+    def close(self, agent: str) -> None:
+        """Let go of the file of one that was removed."""
+        recorder = self._of_agent.pop(agent, None)
+        if recorder is not None:
+            recorder.close()
+
+    def close_all(self) -> None:
+        """Write the rest of everything, and let go of the files."""
+        for agent in list(self._of_agent):
+            self.close(agent)

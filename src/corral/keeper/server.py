@@ -39,6 +39,7 @@ from corral.ports.keeper import (
     Workspace,
     WorkspaceRemoval,
 )
+from corral.ports.processes import Execution, Process, ProcessOrder
 from corral.ports.usage import Usage
 
 log = logging.getLogger("corral.keeper")
@@ -96,6 +97,9 @@ class KeeperService:
     async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         return await self._tools.workspaces.prepare(team=team, agent=agent, kind=kind, path=path, repo=repo)
 
+    async def register_server(self, *, path: str, profile: str) -> str:
+        return await self._tools.workspaces.register(path, profile)
+
     async def inspect_workspaces(self, team: str) -> list[WorkspaceRemoval]:
         return await self._tools.workspaces.inspect(team)
 
@@ -125,8 +129,8 @@ class KeeperService:
     async def watch_ready(self, team: str, run: str) -> None:
         self._team(team).watch_ready(run)
 
-    async def stop(self, team: str, runs: dict[str, str], grace: float) -> Ended:
-        return await self._team(team).stop(runs, grace)
+    async def stop(self, team: str, runs: dict[str, str], grace: float, *, spare: bool) -> Ended:
+        return await self._team(team).stop(runs, grace, spare=spare)
 
     async def take_down(self, team: str, grace: float) -> Ended:
         return await self._team(team).take_down(grace)
@@ -137,11 +141,11 @@ class KeeperService:
     async def census(self, team: str) -> list[Check]:
         return await self._tools.containment.census(team)
 
-    async def send(self, team: str, run: str, text: str, *, enter: bool) -> None:
-        await self._team(team).send(run, text, enter=enter)
+    async def send(self, team: str, run: str, text: str, *, enter: bool, last: bool) -> None:
+        await self._team(team).send(run, text, enter=enter, last=last)
 
     async def forget_agent(self, team: str, agent: str) -> None:
-        self._team(team).forget_agent(agent)
+        await self._team(team).forget_agent(agent)
 
     async def screen(self, team: str, run: str) -> list[str]:
         return await self._team(team).screen(run)
@@ -153,6 +157,35 @@ class KeeperService:
         self, *, team: str, agent: str, after: int | None, lines: int | None, since: float | None, wait: bool
     ) -> LogPage:
         return await self._team(team).read_log(agent, after=after, lines=lines, since=since, wait=wait)
+
+    async def execute(self, team: str, order: ProcessOrder, wait: float | None, limit: int) -> Execution:
+        return await self._team(team).processes.execute(order, wait, limit)
+
+    async def processes(self, team: str, agent: str) -> list[Process]:
+        return await self._team(team).processes.of_agent(agent)
+
+    async def read_process(
+        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None
+    ) -> Execution:
+        return await self._team(team).processes.read(agent, process, after=after, limit=limit, wait=wait)
+
+    async def wait_process(self, team: str, agent: str, process: str, *, wait: float | None) -> Process:
+        return await self._team(team).processes.wait(agent, process, wait=wait)
+
+    async def write_process(self, team: str, agent: str, process: str, *, data: bytes, eof: bool) -> None:
+        await self._team(team).processes.write(agent, process, data, eof=eof)
+
+    async def resize_process(self, team: str, agent: str, process: str, *, columns: int, rows: int) -> None:
+        await self._team(team).processes.resize(agent, process, columns, rows)
+
+    async def signal_process(self, team: str, agent: str, process: str, *, number: int) -> int:
+        return await self._team(team).processes.signal(agent, process, number)
+
+    async def end_process(self, team: str, agent: str, process: str, *, grace: float) -> Execution:
+        return await self._team(team).processes.end(agent, process, grace)
+
+    async def forget_processes(self, team: str, agent: str, processes: list[str]) -> None:
+        await self._team(team).processes.forget(agent, processes)
 
     async def shelter_daemon(self, pid: int) -> None:
         await self._tools.containment.shelter_daemon(pid)
@@ -193,10 +226,13 @@ class _Verb:
 
 #: The verbs of the port and no others can be called.
 VERBS = frozenset(
-    """hello inventory repository prepare_workspace inspect_workspaces remove_workspace prepare start over watch_ready
-    freeze limit usage stop take_down bystanders census send forget_agent screen attach_command read_log shelter_daemon
-    shut_down""".split()
+    """hello inventory repository prepare_workspace register_server inspect_workspaces remove_workspace prepare start
+    over watch_ready freeze limit usage stop take_down bystanders census send forget_agent screen attach_command
+    read_log execute processes read_process wait_process write_process resize_process signal_process end_process
+    forget_processes shelter_daemon shut_down""".split()
 )
+#: Verbs that may wait for long, and for somebody who may go away.
+_WAITING = frozenset(["read_log", "execute", "read_process", "wait_process"])
 
 
 class KeeperServer:
@@ -262,9 +298,9 @@ class KeeperServer:
             stop_listening()
             self._connections.discard(writer)
             writer.close()
-            # Whoever waited for output is gone. Starts and stops go on: half of one is worse than a whole one.
+            # Whoever waited for something is gone. Starts and stops go on: half of one is worse than a whole one.
             for task in calls:
-                if task.get_name() == "read_log":
+                if task.get_name() in _WAITING:
                     task.cancel()
             self._end_if_not_needed()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Set
 
 from corral.background import Background
 from corral.domain.errors import CorralError
@@ -22,24 +23,27 @@ class Survivors:
         self._background = background
         self._look: asyncio.Task[dict[str, int] | None] | None = None
 
-    async def count(self) -> dict[str, int] | None:
-        """How many tasks each agent has left, if any. None if nobody can tell. Only asked when there is no server."""
+    async def count(self, without_terminal: Set[str]) -> dict[str, int] | None:
+        """How many tasks each agent has left, if any. None if nobody can tell. Only asked when there is no server.
+
+        Agents that had no terminal did not lose one.
+        """
         if self._look is None or self._look.done():
-            self._look = self._background.spawn(self._settled(), name=f"survivors of {self._team}")
+            self._look = self._background.spawn(self._settled(without_terminal), name=f"survivors of {self._team}")
         return await asyncio.shield(self._look)
 
-    async def _settled(self) -> dict[str, int] | None:
+    async def _settled(self, without_terminal: Set[str]) -> dict[str, int] | None:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _SECONDS
         delay = _SOONEST
-        while (left := await self._now()) and loop.time() < deadline:
+        while (left := await self._now(without_terminal)) and loop.time() < deadline:
             await asyncio.sleep(delay)
             delay = min(delay * 2, _LATEST)
         return left
 
-    async def _now(self) -> dict[str, int] | None:
+    async def _now(self, without_terminal: Set[str]) -> dict[str, int] | None:
         try:
             usage = await self._containment.usage(self._team)
         except CorralError:
             return None
-        return {one.agent: one.tasks for one in usage if one.agent and one.tasks}
+        return {one.agent: one.tasks for one in usage if one.agent not in ("", *without_terminal) and one.tasks}

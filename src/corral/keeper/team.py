@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -14,11 +15,14 @@ from corral.background import Background
 from corral.domain import lifecycle
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.limits import Limits
-from corral.domain.messages import neutralised
+from corral.domain.terminals import TMUX
 from corral.failpoint import point
 from corral.keeper.containing import Containing, Level
-from corral.keeper.readiness import ReadinessWatch
-from corral.keeper.recorder import Recorder
+from corral.keeper.last_words import last_screen, last_words
+from corral.keeper.processes import TeamProcesses
+from corral.keeper.readiness import Readiness
+from corral.keeper.recorder import Recorders
+from corral.keeper.runtimes import Runtimes, Views
 from corral.keeper.survivors import Survivors
 from corral.keeper.tools import HostTools
 from corral.ports.keeper import (
@@ -40,10 +44,6 @@ from corral.ports.keeper import (
 from corral.ports.runtime import Session, SessionOrder
 from corral.ports.usage import Usage
 
-#: Lines of the screen that are kept as an agent's last words, and their size.
-_LAST_WORDS_LINES, _LAST_WORDS_CHARACTERS = 20, 2000
-#: Lines above the screen in which the end of the record is looked for.
-_LAST_SCREEN_LINES = 2000
 _DEFAULT_PASTE_PAUSE = 0.15
 
 
@@ -55,20 +55,19 @@ class TeamKeeper:
         self._team = team
         self._report = report
         self._launches = tools.launches(team)
-        self._recorders: dict[str, Recorder] = {}  # by agent
+        self._recorders = Recorders(partial(tools.log, team), self._activity, self._degraded)
         self._agents: dict[str, str] = {}  # run -> agent
-        self._watches: dict[str, ReadinessWatch] = {}  # by run
+        #: Runs that this keeper started, or found and has taken over.
+        self._taken_over: set[str] = set()
+        self._readiness = Readiness(self._ready)
         self._background = Background()
-        self._runtime = tools.runtime(team, self)
-        self._survivors = Survivors(tools.containment, team, self._background)
-        self._containing = Containing(
-            tools.containment,
-            team,
-            self._launches,
-            self._runtime,
-            lambda agent, why: self._report(Degraded(team=team, agent=agent, why=why)),
+        self.processes = TeamProcesses(tools, team, self._launches, report)
+        self._runtime = Runtimes(
+            tools.runtime(team, self), tools.process_runtime(team, self.processes.hosted, self._launches, self)
         )
-        #: False once the team's server is known to be gone: nothing of the team needs this keeper.
+        self._survivors = Survivors(tools.containment, team, self._background)
+        self._containing = Containing(tools.containment, team, self._launches, self._runtime, self._degraded)
+        #: False once the team's servers are known to be gone: nothing of the team needs this keeper.
         self.up = False
 
     # Looking
@@ -77,21 +76,26 @@ class TeamKeeper:
         """Everything of the team that can be seen; starts nothing."""
         view = await self._runtime.view()
         self.up = view.presence != "absent"
-        found = [session for session in view.sessions if session.run not in self._agents]
+        found = [session for session in view.sessions if session.run not in self._taken_over]
         for session in found:
+            self._taken_over.add(session.run)
             self._agents[session.run] = session.agent
-            self._recorder(session.agent).taken_over(await self._last_screen(session))
+            if session.terminal:
+                self._recorders.of(session.agent).taken_over(await last_screen(self._runtime, session.run))
         must_not = await self._containing.go_on_with(found)
         if must_not:
-            await self.stop(must_not, 0)
+            await self.stop(must_not, 0, spare=True)
         runs = [await self._describe(session) for session in view.sessions if session.run not in must_not]
         return Inventory(
             team=self._team,
-            server=view.presence,
-            server_pid=view.server_pid,
+            server=view.terminals.presence,
+            server_pid=view.terminals.server_pid,
             runs=runs,
-            why=view.why,
-            survivors=await self._survivors.count() if view.presence == "absent" else None,
+            why=view.terminals.why,
+            host=view.plain.presence,
+            host_why=view.plain.why,
+            survivors=await self._survivors_of(view),
+            processes=await self.processes.counts() if view.plain.presence != "unknown" else {},
         )
 
     async def screen(self, run: str) -> list[str]:
@@ -107,46 +111,51 @@ class TeamKeeper:
         self, agent: str, *, after: int | None, lines: int | None, since: float | None, wait: bool
     ) -> LogPage:
         """A page of an agent's output."""
-        return await self._recorder(agent).read(after=after, lines=lines, since=since, wait=wait)
+        return await self._recorders.of(agent).read(after=after, lines=lines, since=since, wait=wait)
 
     # Starting
 
     async def prepare(self, order: TeamOrder) -> None:
-        """Have a server, ahead of `start`."""
+        """Have a tmux server, ahead of `start`."""
         self._containing.gated(order)
         self.up = True
-        await self._runtime.prepare(left_alone=order.left_alone)
+        await self._runtime.prepare_terminals(left_alone=order.left_alone)
 
     async def start(self, launches: Sequence[Launch], order: TeamOrder) -> Started:
         """Start the runs in one go. What cannot be launched at all is an outcome of its own, not an error."""
         gated = self._containing.gated(order)
         self.up = True
-        runtime_is_ready = asyncio.ensure_future(self._runtime.prepare(left_alone=order.left_alone))
-        await asyncio.sleep(0)  # it begins now, and goes on while the launch files are written
+        tmux_is_ready = None
+        if any(launch.terminal == TMUX for launch in launches):
+            tmux_is_ready = asyncio.ensure_future(self._runtime.prepare_terminals(left_alone=order.left_alone))
+            await asyncio.sleep(0)  # it begins now, and goes on while the launch files are written
         problems: dict[str, str] = {}
         orders = []
         for launch in launches:
             self._agents[launch.run] = launch.agent
+            self._taken_over.add(launch.run)
             try:
                 orders.append(self._order(launch, order, gated=gated))
             except (OSError, CorralError) as error:
                 problems[launch.run] = error.message if isinstance(error, CorralError) else str(error)
                 continue
-            self._recorder(launch.agent).started()
-            if launch.watch_ready:
+            self._recorders.of(launch.agent).started()
+            if launch.watch_ready and launch.terminal == TMUX:
                 self.watch_ready(launch.run)
         point("keeper.launch_files_written")
-        await runtime_is_ready
+        if tmux_is_ready is not None:
+            await tmux_is_ready
         point("keeper.server_started")
         await self._containing.shelter_server(order)
         point("keeper.server_sheltered")
-        outcomes = dict(zip((order.run for order in orders), await self._runtime.start(orders), strict=True))
+        outcomes = await self._runtime.start(orders)
         sessions = [outcome for outcome in outcomes.values() if isinstance(outcome, Session)]
+        await self.processes.shelter()
         point("keeper.sessions_started")
         limits = {launch.run: launch.limits for launch in launches}
         refused, notes = await self._containing.admit(sessions, limits, order)
         if refused:
-            await self.stop({run: self._agents[run] for run in refused}, 0)
+            await self.stop({run: self._agents[run] for run in refused}, 0, spare=True)
             problems.update(refused)
         point("keeper.gates_opened")
         await self._runtime.find_programs([session for session in sessions if session.run not in refused])
@@ -156,10 +165,12 @@ class TeamKeeper:
         for launch in launches:
             outcome = problems.get(launch.run) or outcomes[launch.run]
             if isinstance(outcome, str):
-                self._cancel_watch(launch.run)
+                self._readiness.cancel(launch.run)
                 runs.append(Run(agent=launch.agent, run=launch.run, alive="absent", problem=outcome))
-            else:
-                runs.append(await self._describe(outcome))
+                continue
+            if launch.watch_ready and launch.terminal != TMUX:
+                self.watch_ready(launch.run)
+            runs.append(await self._describe(outcome))
         return Started(runs=runs, notes=notes)
 
     def over(self, runs: Mapping[str, str]) -> list[str]:
@@ -167,15 +178,12 @@ class TeamKeeper:
         return [run for run, agent in runs.items() if self._launches.exit_code(agent, run) is not None]
 
     def watch_ready(self, run: str) -> None:
-        """Report when the run can take a message."""
-        agent = self._agents[run]
-        profile = self._profile(agent, run)
-        self._cancel_watch(run)
-        self._watches[run] = ReadinessWatch(
-            profile.ready if profile else (),
-            lambda: self._runtime.screen(run),
-            lambda evidence: self._ready(run, evidence),
-        )
+        """Report when the run can take a message. What is written to a pipe waits there until it is read."""
+        if not self._runtime.has_terminal(run):
+            self._readiness.found(run, "it runs, and has no terminal")
+            return
+        profile = self._profile(self._agents[run], run)
+        self._readiness.watch(run, profile.ready if profile else (), lambda: self._runtime.screen(run))
 
     def _order(self, launch: Launch, order: TeamOrder, *, gated: bool) -> SessionOrder:
         if not os.path.isdir(launch.directory):
@@ -189,8 +197,15 @@ class TeamKeeper:
             environment=launch.environment,
             gated=gated,
             note=self._containing.note(launch, order),
+            terminal=launch.terminal == TMUX,
         )
-        return SessionOrder(agent=launch.agent, run=launch.run, launch_file=path)
+        return SessionOrder(
+            agent=launch.agent,
+            run=launch.run,
+            launch_file=path,
+            terminal=launch.terminal == TMUX,
+            stdin=launch.stdin,
+        )
 
     # Holding
 
@@ -209,41 +224,44 @@ class TeamKeeper:
 
     # Words in
 
-    async def send(self, run: str, text: str, *, enter: bool) -> None:
-        """Paste a text into a run's terminal."""
+    async def send(self, run: str, text: str, *, enter: bool, last: bool) -> None:
+        """Give a run something to read; see `Keeper.send`."""
         profile = self._profile(await self._agent_of(run), run)
         pause = profile.paste_pause if profile else _DEFAULT_PASTE_PAUSE
-        await self._runtime.send(run, neutralised(text), enter=enter, pause=pause)
+        await self._runtime.send(run, text, enter=enter, pause=pause, last=last)
 
     # Ending
 
-    async def stop(self, agents: Mapping[str, str], grace: float) -> Ended:
-        """End the runs (run → agent) with everything they started, then take their terminals away."""
+    async def stop(self, agents: Mapping[str, str], grace: float, *, spare: bool) -> Ended:
+        """End the runs (run → agent) with everything they started, then take their terminals away.
+
+        With `spare`, processes that were started for the agents go on.
+        """
         runs = list(agents)
         for run in runs:
-            self._cancel_watch(run)
+            self._readiness.cancel(run)
         wanted = set(runs)
         view = await self._runtime.view()
         self._runtime.unwatch(runs)
         roots = [session.terminal_pid for session in view.sessions if session.run in wanted and not session.dead]
         roots += self._runtime.guests(runs)
-        ended = await self._tools.containment.end_runs(self._team, agents, roots, grace)
+        ended = await self._tools.containment.end_runs(self._team, agents, roots, grace, spare=spare)
         point("keeper.runs_ended")
         exits = await self._runtime.exits(runs)
         await self._runtime.remove(runs)
         point("keeper.terminals_removed")
         for run in runs:
             self._containing.levels.pop(run, None)
+            self._taken_over.discard(run)
             if self._agents.pop(run, None) is not None:
-                self._recorder(agents[run]).ended()
+                self._recorders.of(agents[run]).ended()
             # Also if an earlier keeper started it.
             self._launches.forget_run(agents[run], run)
         return msgspec.structs.replace(ended, exits=exits)
 
     async def take_down(self, grace: float) -> Ended:
-        """End every process of the team and its tmux server, and wait until they are gone."""
-        for run in list(self._watches):
-            self._cancel_watch(run)
+        """End every process of the team and its servers, and wait until they are gone."""
+        self._readiness.cancel_all()
         self.up = False
         view = await self._runtime.view()
         runs = [session.run for session in view.sessions]
@@ -251,54 +269,55 @@ class TeamKeeper:
         ended = await self._tools.containment.end_team(self._team, grace)
         point("keeper.team_ended")
         exits = await self._runtime.exits(runs) if runs else {}
-        await self._runtime.end_server(answers=view.presence == "present")
-        for recorder in self._recorders.values():
-            recorder.close()
-        self._recorders.clear()
+        await self._runtime.end(view)
+        await self.processes.end_server()
+        self._recorders.close_all()
         point("keeper.server_ended")
         await self._tools.containment.forget_team(self._team)
         point("keeper.team_forgotten")
         self._launches.forget_team()
         self._agents.clear()
+        self._taken_over.clear()
         self._containing.levels.clear()
         return msgspec.structs.replace(ended, gone=list(exits), exits=exits)
 
-    def forget_agent(self, agent: str) -> None:
+    async def forget_agent(self, agent: str) -> None:
         """Drop what is kept for an agent that was removed."""
+        await self.processes.forget_agent(agent)
         self._launches.forget_agent(agent)
-        recorder = self._recorders.pop(agent, None)
-        if recorder is not None:
-            recorder.close()
+        self._recorders.close(agent)
 
     def close(self) -> None:
         """Let go of everything; nothing ends by it."""
-        for run in list(self._watches):
-            self._cancel_watch(run)
-        for recorder in self._recorders.values():
-            recorder.close()
+        self._readiness.cancel_all()
+        self._recorders.close_all()
         self._background.cancel()
         self._runtime.close()
+        self.processes.close()
 
     # RuntimeListener
 
-    def output(self, run: str, data: bytes) -> None:
+    def output(self, run: str, data: bytes, end: int | None = None) -> None:
         """The program of a run wrote something."""
         agent = self._agents.get(run)
         if agent is not None:
-            self._recorder(agent).add(data)
-        watch = self._watches.get(run)
-        if watch is not None:
-            watch.output()
+            self._recorders.of(agent).add(data, None if end is None else (run, end))
+        self._readiness.output(run)
+
+    def recorded(self, agent: str, run: str) -> int:
+        """How much of the output of a run without a terminal is recorded; what follows is given right away."""
+        self._agents[run] = agent
+        return self._recorders.of(agent).recorded(run)
 
     def output_lost(self, run: str) -> None:
-        """tmux skipped output because this keeper was too slow; the log says so where it happened."""
+        """Output was skipped because this keeper was too slow; the log says so where it happened."""
         agent = self._agents.get(run)
         if agent is not None:
-            self._recorder(agent).add(b"\r\n[corral: some output is missing here]\r\n")
+            self._recorders.of(agent).add(b"\r\n[corral: some output is missing here]\r\n")
 
     def exited(self, session: Session) -> None:
         """The program of a run ended."""
-        self._cancel_watch(session.run)
+        self._readiness.cancel(session.run)
         self._background.spawn(self._report_exit(session))
 
     def server_changed(self, why: str) -> None:
@@ -306,13 +325,16 @@ class TeamKeeper:
         self._background.spawn(self._report_server(why))
 
     async def _report_exit(self, session: Session) -> None:
-        recorder = self._recorder(session.agent)
-        recorder.complete(await self._last_screen(session))
+        recorder = self._recorders.of(session.agent)
+        if session.terminal:
+            recorder.complete(await last_screen(self._runtime, session.run))
         recorder.ended()
         run = await self._describe(session)
-        if session.exit == ExitStatus() and (await self._runtime.view()).presence == "absent":
-            left = (await self._survivors.count() or {}).get(session.agent, 0)
-            run = msgspec.structs.replace(run, problem=lifecycle.SERVER_GONE, survivors=left)
+        if session.terminal and session.exit == ExitStatus():
+            view = await self._runtime.view()
+            if view.terminals.presence == "absent":
+                left = (await self._survivors_of(view) or {}).get(session.agent, 0)
+                run = msgspec.structs.replace(run, problem=lifecycle.SERVER_GONE, survivors=left)
         if run.oom_kills and session.exit is not None and session.exit.signal == signal.SIGKILL:
             run = msgspec.structs.replace(run, problem="out of memory: the kernel killed it")
         self._report(RunExited(team=self._team, run=run))
@@ -321,23 +343,18 @@ class TeamKeeper:
         if self.up:
             view = await self._runtime.view()
             self.up = view.presence != "absent"
-            self._report(ServerChanged(team=self._team, presence=view.presence, why=view.why or why))
+            tmux = view.terminals
+            self._report(ServerChanged(team=self._team, presence=tmux.presence, why=tmux.why or why))
+
+    async def _survivors_of(self, view: Views) -> dict[str, int] | None:
+        if view.terminals.presence != "absent":
+            return None
+        return await self._survivors.count(view.without_terminal)
 
     def _ready(self, run: str, evidence: str) -> None:
-        self._cancel_watch(run)
         self._report(RunReady(team=self._team, agent=self._agents[run], run=run, evidence=evidence))
 
     # Helpers
-
-    def _recorder(self, agent: str) -> Recorder:
-        recorder = self._recorders.get(agent)
-        if recorder is None:
-            recorder = self._recorders[agent] = Recorder(
-                self._tools.log(self._team, agent),
-                on_activity=lambda word, at: self._activity(agent, word, at),
-                on_trouble=lambda why: self._report(Degraded(team=self._team, agent=agent, why=why)),
-            )
-        return recorder
 
     async def _agent_of(self, run: str) -> str:
         """The agent whose run it is; a keeper that has just come looks first."""
@@ -345,24 +362,22 @@ class TeamKeeper:
             await self.inventory()
         agent = self._agents.get(run)
         if agent is None:
-            raise NotFoundError("the agent has no terminal", "corral restart starts it again")
+            raise NotFoundError("the agent does not run", "corral restart starts it again")
         return agent
 
     def _profile(self, agent: str, run: str) -> catalogue.Profile | None:
         command = self._launches.command_of(agent, run)
         return catalogue.for_command(*command) if command else None
 
+    def _degraded(self, agent: str, why: str) -> None:
+        self._report(Degraded(team=self._team, agent=agent, why=why))
+
     def _activity(self, agent: str, word: str, at: float) -> None:
         run = next((run for run, name in reversed(self._agents.items()) if name == agent), "")
         self._report(ActivityChanged(team=self._team, agent=agent, run=run, activity=word, at=at))
 
-    def _cancel_watch(self, run: str) -> None:
-        watch = self._watches.pop(run, None)
-        if watch is not None:
-            watch.cancel()
-
     async def _describe(self, session: Session) -> Run:
-        recorder = self._recorder(session.agent)
+        recorder = self._recorders.of(session.agent)
         level = self._containing.levels.get(session.run, Level(""))
         return Run(
             agent=session.agent,
@@ -372,19 +387,8 @@ class TeamKeeper:
             exit=session.exit,
             last_output=recorder.last_output,
             activity=recorder.activity,
-            last_words=await self._last_words(session) if session.dead else "",
+            last_words=await last_words(self._runtime, session.run) if session.dead else "",
             oom_kills=self._launches.oom_kills(session.agent, session.run) if session.dead else 0,
             containment=level.name,
             containment_why=level.why,
         )
-
-    async def _last_screen(self, session: Session) -> list[str]:
-        try:
-            return await self._runtime.screen(session.run, history=_LAST_SCREEN_LINES)
-        except CorralError:
-            return []  # gone with its server: what was recorded is all there is
-
-    async def _last_words(self, session: Session) -> str:
-        lines = await self._last_screen(session)
-        text = "\n".join(line.rstrip() for line in lines[-_LAST_WORDS_LINES:]).strip()
-        return text[-_LAST_WORDS_CHARACTERS:]

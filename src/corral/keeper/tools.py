@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from corral.ports.containment import Containment
 from corral.ports.keeper import Bystander
+from corral.ports.processes import Processes, ProcessListener
 from corral.ports.recording import Launches, Log
 from corral.ports.runtime import Runtime, RuntimeListener
 from corral.ports.workspace import Workspaces
@@ -17,6 +18,9 @@ class HostTools:
     """The adapters of one host."""
 
     runtime: Callable[[str, RuntimeListener], Runtime]
+    processes: Callable[[str, ProcessListener], Processes]
+    #: The runtime of agents without a terminal, over the processes of their team.
+    process_runtime: Callable[[str, Processes, Launches, RuntimeListener], Runtime]
     containment: Containment
     workspaces: Workspaces
     #: Who lives in some directories and is not of the team.

@@ -45,8 +45,14 @@ class Containment(Protocol):
     #: Why it offers no better one; empty at the best.
     why: str
 
-    async def shelter(self, team: str, server_pid: int) -> None:
-        """Give the team's tmux server a place of its own, where neither agents nor the keeper share its fate."""
+    async def shelter(self, team: str, server_pid: int, what: str) -> None:
+        """Give a server of the team a place of its own, where neither agents nor the keeper share its fate.
+
+        `what` is "tmux", or "host" for the one that the team's processes run under.
+        """
+
+    async def place_of(self, team: str, agent: str) -> str:
+        """The directory of the cgroup of an agent that runs; empty if it has none."""
 
     async def shelter_daemon(self, pid: int) -> None:
         """The same for the daemon of this user. Raises if it could not be done."""
@@ -60,14 +66,19 @@ class Containment(Protocol):
     async def freeze(self, team: str, runs: Mapping[str, str], *, frozen: bool) -> None:
         """Keep every process of these runs (run → agent) from running, or let them run again."""
 
-    async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended:
-        """End these runs (run → agent) with everything they started. `roots` are the pids of their first processes."""
+    async def end_runs(
+        self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float, *, spare: bool
+    ) -> Ended:
+        """End these runs (run → agent) with everything they started. `roots` are the pids of their first processes.
+
+        With `spare`, processes that were started for the agents (`ports.processes`) go on; else they end as well.
+        """
 
     async def end_team(self, team: str, grace: float) -> Ended:
-        """End every process of the team, except for its tmux server."""
+        """End every process of the team, except for its servers."""
 
     async def forget_team(self, team: str) -> None:
-        """The team is gone, its tmux server too: take away what only held it together."""
+        """The team is gone, its servers too: take away what only held it together."""
 
     async def usage(self, team: str) -> list[Usage]:
         """What each agent uses, and the team as a whole."""

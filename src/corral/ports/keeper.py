@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import msgspec
 
 from corral.domain.limits import NO_LIMITS, Limits
+from corral.domain.terminals import TMUX
 
 if TYPE_CHECKING:
+    from corral.ports.processes import Execution, Process, ProcessOrder
     from corral.ports.usage import Usage
 
 #: Raised with every change that an older peer would misread; both sides compare it when they meet.
-PROTOCOL = 2
+PROTOCOL = 3
 
 #: Observation has three values. Nothing is killed, restarted or reported gone on "unknown".
 Presence = Literal["present", "absent", "unknown"]
@@ -57,6 +59,10 @@ class Launch(Record, frozen=True):
     watch_ready: bool = False
     #: What it may use of the host.
     limits: Limits = NO_LIMITS
+    #: What it runs in: one of `terminals.TERMINALS`.
+    terminal: str = TMUX
+    #: Without a terminal: something will be sent to it. Otherwise its standard input is empty and at its end.
+    stdin: bool = True
 
 
 class TeamOrder(Record, frozen=True):
@@ -122,12 +128,18 @@ class Inventory(Record, frozen=True):
     """Everything of a team that the keeper can see on its host."""
 
     team: str
+    #: The tmux server, and so whether agents with a terminal can be seen.
     server: Presence
     server_pid: int | None = None
     runs: list[Run] = []
     why: str = ""
+    #: The same for agents without one.
+    host: Presence = "absent"
+    host_why: str = ""
     #: By agent, how many tasks run on without a terminal. Counted only when the server is absent.
     survivors: dict[str, int] | None = None
+    #: By agent, how many commands run that were started for it.
+    processes: dict[str, int] = {}
 
 
 class Residue(Record, frozen=True, omit_defaults=False):
@@ -268,7 +280,24 @@ class Degraded(Record, frozen=True, tag="degraded"):
     why: str
 
 
-Report = RunExited | RunReady | ActivityChanged | ServerChanged | Degraded
+class ProcessEnded(Record, frozen=True, tag="process"):
+    """A command that an agent started has ended."""
+
+    team: str
+    agent: str
+    process: str
+    exit: ExitStatus
+
+
+class ProcessCount(Record, frozen=True, tag="processes"):
+    """How many commands of an agent run now."""
+
+    team: str
+    agent: str
+    running: int
+
+
+Report = RunExited | RunReady | ActivityChanged | ServerChanged | Degraded | ProcessEnded | ProcessCount
 
 
 class Keeper(Protocol):
@@ -285,6 +314,12 @@ class Keeper(Protocol):
 
     async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         """Make, or find again, the workspace of an agent. Work that is in it stays."""
+
+    async def register_server(self, *, path: str, profile: str) -> str:
+        """Tell the coding agent of that profile, which works at `path`, of Corral's MCP server.
+
+        The answer is what a person should know of it; empty if all is well.
+        """
 
     async def inspect_workspaces(self, team: str) -> list[WorkspaceRemoval]:
         """The worktrees of `team` that exist, each with the work that is in it (`why`)."""
@@ -315,8 +350,11 @@ class Keeper(Protocol):
     async def watch_ready(self, team: str, run: str) -> None:
         """Report `RunReady` for a run that was started earlier."""
 
-    async def stop(self, team: str, runs: dict[str, str], grace: float) -> Ended:
-        """End the runs (run → agent) with everything they started: politely, then after `grace` seconds by force."""
+    async def stop(self, team: str, runs: dict[str, str], grace: float, *, spare: bool) -> Ended:
+        """End the runs (run → agent) with everything they started: politely, then after `grace` seconds by force.
+
+        With `spare`, processes that were started for the agents go on.
+        """
 
     async def take_down(self, team: str, grace: float) -> Ended:
         """End everything of the team, its tmux server last, and wait until it is gone."""
@@ -333,8 +371,11 @@ class Keeper(Protocol):
         Except for ports: which were the team's is noted by `take_down`, because nothing says so afterwards.
         """
 
-    async def send(self, team: str, run: str, text: str, *, enter: bool) -> None:
-        """Paste `text` into the terminal of a run and, with `enter`, submit it."""
+    async def send(self, team: str, run: str, text: str, *, enter: bool, last: bool) -> None:
+        """Paste `text` into the terminal of a run and, with `enter`, submit it.
+
+        Without a terminal it is written to standard input; that ends with it if it is the `last`.
+        """
 
     async def forget_agent(self, team: str, agent: str) -> None:
         """Drop what is kept to start the agent again. Its log stays."""
@@ -349,6 +390,41 @@ class Keeper(Protocol):
         self, *, team: str, agent: str, after: int | None, lines: int | None, since: float | None, wait: bool
     ) -> LogPage:
         """Output after a cursor, or the end of it; with `wait`, not before there is some."""
+
+    async def execute(self, team: str, order: ProcessOrder, wait: float | None, limit: int) -> Execution:
+        """Start a command for an agent, and wait for its end for so many seconds (None: however long it takes).
+
+        Comes back with at most `limit` bytes of its output. A command that has not ended goes on. Idempotent by id.
+        """
+
+    async def processes(self, team: str, agent: str) -> list[Process]:
+        """What an agent started through `execute`, the oldest first; with an empty name, all agents of the team."""
+
+    async def read_process(
+        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None
+    ) -> Execution:
+        """Output of a process from a cursor on. Waits so long for there to be some, or for the end of it.
+
+        `NotFoundError` if the agent has no such process; an empty name is any agent of the team. As with the others.
+        """
+
+    async def wait_process(self, team: str, agent: str, process: str, *, wait: float | None) -> Process:
+        """Wait so long for the end of the command."""
+
+    async def write_process(self, team: str, agent: str, process: str, *, data: bytes, eof: bool) -> None:
+        """Give a process something to read; with `eof` nothing after it."""
+
+    async def resize_process(self, team: str, agent: str, process: str, *, columns: int, rows: int) -> None:
+        """Change the size of the terminal of a process."""
+
+    async def signal_process(self, team: str, agent: str, process: str, *, number: int) -> int:
+        """Send a signal to everything of a process; to how many it went."""
+
+    async def end_process(self, team: str, agent: str, process: str, *, grace: float) -> Execution:
+        """End everything of a process: politely, then by force. `survivors` is what would not end."""
+
+    async def forget_processes(self, team: str, agent: str, processes: list[str]) -> None:
+        """Drop the records of processes. `RefusedError`, and nothing is dropped, if something of one still runs."""
 
     async def shelter_daemon(self, pid: int) -> None:
         """Give the daemon a place of its own, where it shares nobody's fate."""

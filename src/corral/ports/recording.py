@@ -15,11 +15,18 @@ class Log(Protocol):
     def dirty(self) -> bool:
         """True if there is something to flush."""
 
-    def add(self, time: float, data: bytes) -> None:
-        """Take a piece of output; it is kept with the next `flush`."""
+    def add(self, time: float, data: bytes, of: tuple[str, int] | None = None) -> None:
+        """Take a piece of output; it is kept with the next `flush`.
+
+        `of` is the run that it is from, and the position after it in all that the run wrote: kept with it, so that
+        `recorded` is true after any kind of end.
+        """
 
     def flush(self) -> None:
         """Keep what was added. Raises OSError, and drops it, if that cannot be done."""
+
+    def recorded(self, run: str) -> int:
+        """The position after the last piece of this run that is kept; 0 if none is, or none had one."""
 
     def read(self, *, after: int | None, lines: int | None, since: float | None) -> LogPage:
         """A page of output from a cursor on, or with `after` None the end of it."""
@@ -42,11 +49,12 @@ class Launches(Protocol):
         environment: Mapping[str, str] | None,
         gated: bool,
         note: str,
+        terminal: bool = True,
     ) -> str:
         """Prepare a run and return the file to start. None as environment: the one of the agent's last run.
 
         With `gated` the run waits before it starts anything, until `open_gate`. `note` is one line for whoever has to
-        open the gate if this process cannot any more.
+        open the gate if this process cannot any more. Without a `terminal` it ends as soon as its program does.
         """
 
     def note_of(self, agent: str, run: str) -> str:
@@ -63,6 +71,9 @@ class Launches(Protocol):
 
     def command_of(self, agent: str, run: str) -> tuple[tuple[str, ...], bool] | None:
         """The command of a run that was prepared earlier, and whether it is for a shell; None if it is gone."""
+
+    def environment_of(self, agent: str) -> dict[str, str] | None:
+        """The environment that the agent was started with; None if it is gone."""
 
     def exit_code(self, agent: str, run: str) -> int | None:
         """How a run ended, as a shell tells it; None while it has not, or was killed with its shell."""

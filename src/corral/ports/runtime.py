@@ -1,7 +1,7 @@
-"""What runs the sessions of a team: tmux today, plain processes beside it later.
+"""What runs the sessions of a team: tmux, or plain processes for agents without a terminal.
 
-A runtime starts programs in terminals, tells what became of them, and carries words in and output out. It kills
-nothing but terminals: ending processes is the business of containment.
+A runtime starts programs, tells what became of them, and carries words in and output out. It kills nothing but
+terminals: ending processes is the business of containment. `tests/conformance/runtime` says what each kind must do.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ class SessionOrder:
     run: str
     #: Absolute path of the launch file; it is run with /bin/sh and becomes the agent's program.
     launch_file: str
+    #: It is to have a terminal. Otherwise it reads and writes pipes.
+    terminal: bool = True
+    #: Words can be sent to it. False only without a terminal: its standard input is empty and at its end.
+    stdin: bool = True
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,6 +40,9 @@ class Session:
     #: True once the program ended; its terminal may still be there to be read.
     dead: bool = False
     exit: ExitStatus | None = None
+    #: It has a terminal, and output is what its screen was sent. Otherwise output is exact: each byte is handed on
+    #: once, whatever becomes of whoever listens.
+    terminal: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +58,11 @@ class View:
 class RuntimeListener(Protocol):
     """Who wants to hear of what happens; called in the event loop."""
 
-    def output(self, run: str, data: bytes) -> None:
-        """The program wrote these bytes to its terminal."""
+    def output(self, run: str, data: bytes, end: int | None = None) -> None:
+        """The program wrote these bytes. `end` is the position after them, where the runtime counts (no terminal)."""
+
+    def recorded(self, agent: str, run: str) -> int:
+        """How much of a run's output has been taken, by this listener or one before it. From there on it is given."""
 
     def output_lost(self, run: str) -> None:
         """Output was skipped, because the listener was too slow for it."""
@@ -65,7 +75,7 @@ class RuntimeListener(Protocol):
 
 
 class Runtime(Protocol):
-    """The sessions of one team."""
+    """The sessions of one team, of one kind."""
 
     async def view(self) -> View:
         """Look, and connect to a server that is there. Starts nothing."""
@@ -87,11 +97,18 @@ class Runtime(Protocol):
     async def find_programs(self, sessions: Sequence[Session]) -> None:
         """Set the `pid` of sessions whose program is not known yet; waits a moment for it to start."""
 
-    async def send(self, run: str, text: str, *, enter: bool, pause: float) -> None:
-        """Paste text into a session; with `enter`, submit it after a pause."""
+    async def send(self, run: str, text: str, *, enter: bool, pause: float, last: bool = False) -> None:
+        """Give a session something to read; with `enter`, submit it after a pause.
+
+        Into a terminal it is pasted, with control characters made visible. Without one it is written to standard
+        input as it is, which ends with it if it is the `last`.
+        """
 
     async def screen(self, run: str, history: int = 0) -> list[str]:
-        """The screen of a session with up to `history` lines above it, trailing blank lines left out."""
+        """The screen of a session with up to `history` lines above it, trailing blank lines left out.
+
+        Without a terminal: the last lines of its output.
+        """
 
     def unwatch(self, runs: Sequence[str]) -> None:
         """Report no exit of these runs any more: whoever ends them will see it."""
@@ -103,13 +120,13 @@ class Runtime(Protocol):
         """Processes in terminals that people or agents opened inside the sessions of these runs."""
 
     async def remove(self, runs: Sequence[str]) -> None:
-        """Take away the terminals of these runs."""
+        """Take away the terminals of these runs, and what is kept of their output."""
 
     async def end_server(self, *, answers: bool) -> None:
         """End the server and return when its process is gone. One that does not answer is not asked first."""
 
     async def attach_command(self, run: str, *, read_only: bool) -> list[str]:
-        """The argv that joins a session, which is there."""
+        """The argv that joins a session, which is there. Without a terminal one can only watch."""
 
     def close(self) -> None:
         """Let go of everything without ending anything."""

@@ -16,6 +16,12 @@ class Workspaces(Protocol):
     async def prepare(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         """Make the workspace, or find the one that is there."""
 
+    async def register(self, path: str, profile: str) -> str:
+        """Tell the coding agent of that profile, which works at `path`, of Corral's MCP server.
+
+        The answer is what a person should know of it; empty if all is well.
+        """
+
     async def inspect(self, team: str) -> list[WorkspaceRemoval]:
         """The worktrees of the team that exist; `why` names the work in each, empty if there is none."""
 

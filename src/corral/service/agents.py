@@ -17,6 +17,7 @@ from corral.service import worktrees
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
 from corral.service.reaching import keeper_soon
+from corral.service.running import must_run
 from corral.supervise.supervisor import DEFAULT_GRACE
 
 
@@ -74,6 +75,7 @@ class Agents:
     def __init__(self, context: Context) -> None:
         self._registry = context.registry
         self._supervisor = context.supervisor
+        self._now = context.now
 
     async def stop(
         self, who: Who, team: str, names: Sequence[str], *, grace: float | None, tell: Tell
@@ -123,7 +125,7 @@ class Agents:
             agents = [self._registry.agent(team, name) for name in names]
             runs = {agent.run: agent.name for agent in agents if agent.run}
             if runs:
-                await keeper.stop(team, runs, DEFAULT_GRACE)
+                await keeper.stop(team, runs, DEFAULT_GRACE, spare=False)
             floors = [agent.workspace for agent in agents if agent.workspace_kind == "worktree"]
             occupied = worktrees.occupants(await keeper.bystanders(team, floors, caller)) if floors else {}
             outcomes = []
@@ -136,13 +138,13 @@ class Agents:
     async def send(self, who: Who, agent: Agent, raw: bytes, *, enter: bool) -> Sent:
         """Paste a message into an agent's terminal and submit it."""
         text = messages.checked(raw)
-        self._must_run(agent)
+        must_run(agent, ended="nobody would read it", paused="it reads nothing until it goes on", then="send it")
         keeper = await keeper_soon(self._supervisor)
         message = secrets.token_hex(8)
         data = {"message": message, "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
         await self._journal(who, agent, "message.sending", "ok", data)
         try:
-            await keeper.send(agent.team, agent.run, text, enter=enter)
+            await keeper.send(agent.team, agent.run, text, enter=enter, last=False)
         except CorralError as error:
             outcome = "failed"
             if isinstance(error, UnavailableError):
@@ -171,14 +173,15 @@ class Agents:
     ) -> AsyncIterator[LoggedOutput | CaughtUp]:
         """The output of agents: what there is, oldest first over all of them, then with `follow` what comes."""
         keeper = await self._supervisor.link.open()
+        asked_at = self._now()
         cursors: dict[str, int] = {}
         past: list[tuple[str, LogEntry]] = []
         for name in names:
             page = await keeper.read_log(team=team, agent=name, after=None, lines=lines, since=since, wait=False)
             while True:
                 past.extend((name, entry) for entry in page.entries)
-                if not page.entries or page.next == cursors.get(name):
-                    break
+                if not page.entries or page.next == cursors.get(name) or page.entries[-1].time > asked_at:
+                    break  # what is written from now on could go on for ever
                 cursors[name] = page.next
                 page = await keeper.read_log(
                     team=team, agent=name, after=page.next, lines=None, since=since, wait=False
@@ -216,22 +219,6 @@ class Agents:
         finally:
             for task in pumps:
                 task.cancel()
-
-    def _must_run(self, agent: Agent) -> None:
-        if agent.state == states.UNKNOWN:
-            raise UnavailableError(
-                f"nobody can tell whether {agent.name} is alive: {agent.reason}",
-                "try again once corral ps knows its state",
-            )
-        if agent.state != states.RUNNING:
-            raise CorralError(
-                f"{agent.name} is {agent.state}; nobody would read it", f"corral restart {agent.name} starts it again"
-            )
-        if agent.paused:
-            raise RefusedError(
-                f"{agent.name} is paused; it reads nothing until it goes on",
-                f"corral resume {agent.name}, then send it",
-            )
 
     async def _remove_one(self, who: Who, agent: Agent, occupied: Mapping[str, str], *, discard: bool) -> AgentRemoved:
         keeper = await self._supervisor.link.open()

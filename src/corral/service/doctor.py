@@ -46,7 +46,7 @@ def diagnose(facts: Facts) -> list[Finding]:
         *teams.sockets(facts),
         *teams.worktrees(facts),
         *host.containment(facts),
-        *host.tmux(facts.host),
+        *host.tmux(facts),
         *host.directories(facts),
         *host.disk(facts),
         *host.linger(facts),

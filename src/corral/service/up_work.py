@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from corral.agents.catalogue import for_command
 from corral.domain import plan, repository, states
 from corral.domain.environment import agent_environment
 from corral.domain.errors import CorralError, UnavailableError
@@ -113,6 +114,8 @@ class UpWork:
                 prompt=agent.prompt,
                 fingerprint=dict(self._prints[agent.name]),
                 limits=agent.limits,
+                terminal=agent.terminal,
+                stdin=agent.stdin,
                 state=states.PENDING,
                 since=self._now(),
             )
@@ -156,10 +159,20 @@ class UpWork:
                         data={"path": workspace.path, "branch": workspace.branch, "note": workspace.note},
                     )
                 )
+            if agent.mcp:
+                await self._register(keeper, record)
             ready.append(agent)
         if events:
             await self._registry.commit(self._who, events=events)
         return ready
+
+    async def _register(self, keeper: Keeper, record: Agent) -> None:
+        """Tell a coding agent of the MCP server. It is started also if that cannot be done."""
+        profile = for_command(record.command, record.shell)
+        if profile is not None and profile.mcp is not None:
+            note = await keeper.register_server(path=record.workspace, profile=profile.name)
+            if note:
+                self.notes.append(f"{record.name}: {note}")
 
     async def _prepare(self, keeper: Keeper, record: Agent) -> Workspace | CorralError:
         try:

@@ -14,7 +14,8 @@ from corral.domain.records import (
     Agent,
     NewEvent,
 )
-from corral.ports.keeper import ExitStatus, Inventory, Run
+from corral.domain.terminals import NO_TERMINAL
+from corral.ports.keeper import ExitStatus, Inventory, ProcessEnded, Run
 
 
 @dataclass(slots=True)
@@ -36,6 +37,20 @@ class Findings:
         self.events.append(NewEvent(event=event, team=agent.team, agent=agent.name, outcome=outcome, data=data))
 
 
+def process_ended(findings: Findings, report: ProcessEnded) -> None:
+    """A command that was started for an agent has ended: that is told, and changes nothing about the agent."""
+    code = report.exit.shell_code
+    findings.events.append(
+        NewEvent(
+            event="process.exited",
+            team=report.team,
+            agent=report.agent,
+            outcome="unknown" if code is None else "ok",
+            data={"process": report.process, "exit_code": code},
+        )
+    )
+
+
 def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) -> Findings:
     """Bring the records of one team in line with what its keeper sees."""
     findings = Findings()
@@ -48,8 +63,11 @@ def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) ->
         if agent.state not in states.LIVE:
             continue
         run = runs.get(agent.run)
-        if inventory.server == "unknown":
-            _lose_sight(findings, agent, inventory.why or "tmux does not answer", now)
+        plain = agent.terminal == NO_TERMINAL
+        server, why = (inventory.host, inventory.host_why) if plain else (inventory.server, inventory.why)
+        if server == "unknown":
+            silent = "the host of its process does not answer" if plain else "tmux does not answer"
+            _lose_sight(findings, agent, why or silent, now)
         elif agent.state == states.STOPPING:
             # Also when its terminal is gone: what it had started may not be.
             findings.finish_stop.append(agent)
@@ -63,8 +81,10 @@ def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) ->
             findings.note(failed, "agent.failed", "failed", reason=failed.reason, run=agent.run)
         else:
             # Proved absent, by a server that answers or by there being none; how it ended nobody saw.
-            why = "its terminal is gone" if inventory.server == "present" else lifecycle.SERVER_GONE
+            why = "its terminal is gone" if server == "present" else lifecycle.SERVER_GONE
             left = (inventory.survivors or {}).get(agent.name, 0)
+            if plain:
+                why, left = "the record of its process is gone", 0
             gone = Run(agent=agent.name, run=agent.run, exit=ExitStatus(), problem=why, survivors=left)
             run_exited(findings, agent, gone, now)
     return findings
@@ -90,7 +110,8 @@ def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
         # Its end was asked for; whoever asked tells when everything of it is gone.
         findings.agents[agent.key] = replace(agent, exit_code=code, exit_signal=status.signal)
         return
-    ended = lifecycle.surviving(lifecycle.exited(agent, code, status.signal, how, now), run.problem, run.survivors)
+    ended = replace(lifecycle.exited(agent, code, status.signal, how, now), survivors=run.survivors)
+    ended = lifecycle.surviving(ended, run.problem, run.survivors)
     findings.note(
         ended,
         "agent.exited",

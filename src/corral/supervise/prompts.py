@@ -27,7 +27,7 @@ class Prompts:
         keeper = await self._link.open()
         await self._now(ready, PROMPT_SENDING, "prompt.sending", evidence=ready.evidence)
         try:
-            await keeper.send(ready.team, ready.run, agent.prompt, enter=True)
+            await keeper.send(ready.team, ready.run, agent.prompt, enter=True, last=not agent.stdin)
         except CorralError as error:
             await self._now(ready, PROMPT_UNKNOWN, "prompt.unknown", "unknown", reason=error.message)
         else:

@@ -11,7 +11,7 @@ import itertools
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from corral.background import Background
@@ -45,6 +45,8 @@ class Registry:
         self.agents: dict[tuple[str, str], Agent] = {}
         #: What each agent does now; observed, and never stored.
         self.activity: dict[tuple[str, str], str] = {}
+        #: How many commands run that were started for an agent; observed, and never stored.
+        self.processes: dict[tuple[str, str], int] = {}
 
     async def load(self) -> None:
         """Read what the last daemon knew."""
@@ -59,6 +61,11 @@ class Registry:
             (agent for agent in self.agents.values() if agent.team == team), key=lambda agent: agent.position
         )
         return {agent.name: agent for agent in agents}
+
+    def count_processes(self, team: str, running: Mapping[str, int]) -> None:
+        """Take what was seen of a team's processes in place of what was known."""
+        self.processes = {key: count for key, count in self.processes.items() if key[0] != team}
+        self.processes.update(((team, agent), count) for agent, count in running.items())
 
     def agent(self, team: str, name: str) -> Agent:
         """The agent, or NotFoundError."""

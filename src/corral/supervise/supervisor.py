@@ -18,6 +18,7 @@ from corral.background import Background
 from corral.domain import lifecycle, states
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import PROMPT_WAITING, SUPERVISOR, Agent, NewEvent, Who
+from corral.domain.terminals import TMUX
 from corral.failpoint import point
 from corral.ports.keeper import (
     ActivityChanged,
@@ -25,6 +26,8 @@ from corral.ports.keeper import (
     Ended,
     Keeper,
     Launch,
+    ProcessCount,
+    ProcessEnded,
     Report,
     Run,
     RunExited,
@@ -108,7 +111,8 @@ class Supervisor:
         agents = [self._registry.agent(team, name) for name in names]
         old_runs = {agent.run: agent.name for agent in agents if agent.run}
         if old_runs:
-            await keeper.stop(team, old_runs, _LEFTOVER_GRACE)
+            # Not processes that were started for the agents: those do not end because a program beside them did.
+            await keeper.stop(team, old_runs, _LEFTOVER_GRACE, spare=True)
         now = self._now()
         begun = [
             replace(
@@ -133,6 +137,8 @@ class Supervisor:
                 environment=None if environments is None else environments[agent.name],
                 watch_ready=agent.prompt_state == PROMPT_WAITING,
                 limits=agent.limits,
+                terminal=agent.terminal,
+                stdin=agent.stdin or agent.prompt_state == PROMPT_WAITING,
             )
             for agent in begun
         ]
@@ -154,7 +160,8 @@ class Supervisor:
         live, idle = [], []
         for name in names:
             agent = self._registry.agent(team, name)
-            if agent.state in states.LIVE or (agent.state == states.FAILED and agent.run):
+            left = agent.state == states.FAILED or self._registry.processes.get(agent.key)
+            if agent.state in states.LIVE or (agent.run and left):
                 live.append(lifecycle.stopping(agent, now))
             elif agent.state != states.STOPPED:
                 idle.append(lifecycle.stopped(agent, agent.exit_code, agent.exit_signal, now))
@@ -172,7 +179,7 @@ class Supervisor:
         if not runs:
             return Ended()
         ended = await self.insist(
-            lambda keeper: keeper.stop(team, {run: agent.name for run, agent in runs.items()}, grace)
+            lambda keeper: keeper.stop(team, {run: agent.name for run, agent in runs.items()}, grace, spare=False)
         )
         point("daemon.stopped")
         await self._note_stopped(team, runs, ended, who)
@@ -184,6 +191,7 @@ class Supervisor:
         inventory = await keeper.inventory(team)
         for run in inventory.runs:
             self._registry.activity[team, run.agent] = run.activity
+        self._registry.count_processes(team, inventory.processes)
         agents = self._registry.of_team(team).values()
         await self._follow(observe.from_inventory(agents, inventory, self._now()))
 
@@ -206,8 +214,9 @@ class Supervisor:
         return await self.insist(lambda keeper: keeper.start(team, launches, order))
 
     def prepare(self, team: str, keeper: Keeper) -> None:
-        """The team is declared and will be started: its tmux server may come up meanwhile."""
-        self._background.spawn(self._prepare(keeper, team), name=f"prepare {team}")
+        """The team is declared and will be started: its tmux server may come up meanwhile, if it needs one."""
+        if any(agent.terminal == TMUX for agent in self._registry.of_team(team).values()):
+            self._background.spawn(self._prepare(keeper, team), name=f"prepare {team}")
 
     async def _prepare(self, keeper: Keeper, team: str) -> None:
         try:
@@ -314,6 +323,10 @@ class Supervisor:
             if agent is not None and agent.run == report.run.run and agent.state in states.LIVE:
                 self._registry.activity.pop(key, None)
                 observe.run_exited(findings, agent, report.run, self._now())
+        elif isinstance(report, ProcessCount):
+            self._registry.processes[report.team, report.agent] = report.running
+        elif isinstance(report, ProcessEnded):
+            observe.process_ended(findings, report)
         elif isinstance(report, RunReady):
             self._background.spawn(self._prompts.deliver(report), name=f"prompt of {report.agent}")
         elif isinstance(report, ServerChanged):

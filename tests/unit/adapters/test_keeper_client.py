@@ -76,8 +76,8 @@ def test_a_keeper_without_a_sign_of_life_is_named_and_not_waited_for_however_lon
 ) -> None:
     async def act(keeper: KeeperClient) -> None:
         for call in (
-            keeper.stop("shop", {"r": "a"}, 600.0),
-            keeper.send("shop", "r", "hello", enter=True),
+            keeper.stop("shop", {"r": "a"}, 600.0, spare=False),
+            keeper.send("shop", "r", "hello", enter=True, last=False),
             keeper.inventory("shop"),
             keeper.take_down("shop", 600.0),
         ):
@@ -104,7 +104,7 @@ def test_a_keeper_that_gives_signs_of_life_is_waited_for(own_directory: Path) ->
                 _answer(waiting[0], writer, Ended(killed=7))
 
     async def act(keeper: KeeperClient) -> None:
-        ended = await asyncio.wait_for(keeper.stop("shop", {"r": "a"}, 5.0), 5)
+        ended = await asyncio.wait_for(keeper.stop("shop", {"r": "a"}, 5.0, spare=False), 5)
         assert ended.killed == 7
 
     scene = Scene(own_directory, reply)
@@ -139,7 +139,7 @@ def test_a_call_that_a_living_keeper_does_not_answer_ends_too(
 
     async def act(keeper: KeeperClient) -> None:
         with pytest.raises(UnavailableError, match="is alive, and has not answered send"):
-            await asyncio.wait_for(keeper.send("shop", "r", "hello", enter=True), 5)
+            await asyncio.wait_for(keeper.send("shop", "r", "hello", enter=True, last=False), 5)
 
     Scene(own_directory, reply).play(act)
 

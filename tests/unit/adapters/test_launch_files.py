@@ -3,11 +3,15 @@
 import os
 import socket
 import stat
+import subprocess
+import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from corral.adapters.files.launch import LaunchFiles
 
@@ -169,6 +173,19 @@ def test_a_directory_whose_rights_were_taken_away_is_removed(launches: LaunchFil
     assert not os.path.lexists(team)
 
 
+def test_without_a_terminal_a_run_asks_nobody_and_ends_with_its_program(own_directory: Path) -> None:
+    launches = LaunchFiles(str(own_directory / "launch"), str(own_directory / "own"))
+    path = launches.write(
+        agent="api", run=RUN, command=["sh", "-c", "cat; echo no >&2; exit 5"], shell=False, working_directory="/",
+        environment={"KEY": "x"}, gated=False, note="", terminal=False,
+    )  # fmt: skip
+    done = subprocess.run(
+        ["/bin/sh", path], input=b"yes ", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    assert (done.stdout, done.returncode) == (b"yes no\n", 5)
+    assert launches.exit_code("api", RUN) == 5
+
+
 @pytest.mark.parametrize("text", ["", "7", "x y", "7 1 2", "-1 0", "256 0", f"{1 << 70} 0", f"0 {1 << 70}", "9" * 5000])
 def test_an_exit_code_that_cannot_be_one_is_none(launches: LaunchFiles, team: Path, text: str) -> None:
     file(team, ".exit").write_text(text)
@@ -189,3 +206,25 @@ def test_an_honest_run_is_told_of(launches: LaunchFiles, team: Path) -> None:
     assert (launches.exit_code("api", RUN), launches.oom_kills("api", RUN)) == (7, 1)
     assert launches.command_of("api", RUN) == (("sleep", "1"), False)
     assert launches.note_of("api", RUN) == "a note"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(st.from_regex(r"X[A-Za-z0-9_]{0,8}", fullmatch=True), st.text(max_size=30), max_size=5))
+def test_an_environment_is_read_back_as_it_was_written(environment: dict[str, str]) -> None:
+    environment = {name: value.replace("\0", "") for name, value in environment.items()}
+    with tempfile.TemporaryDirectory() as directory:
+        launches = LaunchFiles(f"{directory}/launch", f"{directory}/own")
+        launches.write(
+            agent="a", run=RUN, command=["true"], shell=False, working_directory="/", environment=environment,
+            gated=False, note="",
+        )  # fmt: skip
+        assert launches.environment_of("a") == (environment or None)
+        shown = subprocess.run(
+            ["env", "-i", "sh", "-c", f". {directory}/launch/a.env; env -0"], capture_output=True, check=True
+        ).stdout
+        seen = dict(entry.split("=", 1) for entry in os.fsdecode(shown).split("\0") if entry)
+        assert {name: seen[name] for name in environment} == environment
+
+
+def test_an_environment_that_is_gone_is_none(launches: LaunchFiles) -> None:
+    assert launches.environment_of("nobody") is None

@@ -115,3 +115,63 @@ def test_reading_page_by_page_loses_and_repeats_nothing(pieces: list[bytes], ste
         seen += text_of(book, after=cursor)
         assert seen == text_of(book, after=0)
         book.close()
+
+
+RUN, OTHER = "0123456789ab", "ba9876543210"
+
+
+def recorded(path: str, run: str) -> int:
+    return LogBook(path).recorded(run)
+
+
+def add(path: str, data: bytes, of: tuple[str, int] | None = None) -> None:
+    book = LogBook(path)
+    book.add(1.0, data, of)
+    book.flush()
+    book.close()
+
+
+def test_how_much_of_a_run_is_recorded_is_on_the_disk_with_it(path: str) -> None:
+    assert recorded(path, RUN) == 0
+    add(path, b"one", (RUN, 3))
+    assert recorded(path, RUN) == 3
+    add(path, b"a remark of ours")
+    assert recorded(path, RUN) == 3
+    assert recorded(path, OTHER) == 0
+    add(path, b"next", (OTHER, 4))
+    add(path, f'0,"{OTHER}",99]\n'.encode())
+    assert (recorded(path, RUN), recorded(path, OTHER)) == (3, 4)
+    assert text_of(LogBook(path)) == f'onea remark of oursnext0,"{OTHER}",99]\n'
+
+
+def test_what_is_not_on_the_disk_is_not_recorded(path: str) -> None:
+    book = LogBook(path)
+    book.add(1.0, b"one", (RUN, 3))
+    assert book.recorded(RUN) == 0
+
+
+def test_half_a_character_is_not_recorded_yet(path: str) -> None:
+    raw = "aé".encode()
+    add(path, raw[:2], (RUN, 2))
+    assert recorded(path, RUN) == 1
+    add(path, raw[1:], (RUN, 3))
+    assert text_of(LogBook(path)) == "aé"
+    assert recorded(path, RUN) == 3
+
+
+def test_wherever_a_write_was_cut_off_nothing_is_lost_and_nothing_repeated(path: str) -> None:
+    add(path, b"one", (RUN, 3))
+    kept = len(Path(path).read_bytes())
+    add(path, b"two", (RUN, 6))
+    raw = Path(path).read_bytes()
+    for cut in range(kept, len(raw) + 1):
+        Path(path).write_bytes(raw[:cut])
+        add(path, b"onetwothree"[recorded(path, RUN) :], (RUN, 11))
+        assert text_of(LogBook(path)) == "onetwothree", raw[:cut]
+
+
+def test_how_much_is_recorded_is_known_over_a_rotation(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logbook, "ROTATE_BYTES", 1000)
+    add(path, b"x" * 1000, (RUN, 1000))
+    assert Path(path + ".1").exists()
+    assert recorded(path, RUN) == 1000

@@ -14,6 +14,12 @@ ready = ['^> $']
 paste_pause = 0.2
 note = "An example."
 """
+MCP = """\
+[mcp]
+files = [".x/a.json"]
+table = "servers"
+entry = { command = "{program}" }
+"""
 
 
 def test_the_agents_that_ship() -> None:
@@ -87,6 +93,30 @@ def test_a_good_profile_is_read() -> None:
 
 def test_whole_seconds_are_seconds() -> None:
     assert read_profile(GOOD.replace("0.2", "1"), "/x.toml").paste_pause == 1.0
+
+
+def test_where_it_looks_for_mcp_servers_may_be_said() -> None:
+    assert read_profile(GOOD, "/x.toml").mcp is None
+    mcp = read_profile(GOOD + MCP, "/x.toml").mcp
+    assert mcp is not None
+    assert (mcp.files, mcp.table, mcp.entry) == ((".x/a.json",), "servers", {"command": "{program}"})
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "key"),
+    [
+        ('files = [".x/a.json"]', "", "mcp.files"),
+        ('".x/a.json"', '"/etc/a.json"', "mcp.files"),
+        ('".x/a.json"', '"../a.json"', "mcp.files"),
+        ('".x/a.json"', '"a/../../b.json"', "mcp.files"),
+        ('table = "servers"', "table = 1", "mcp.table"),
+        ('entry = { command = "{program}" }', "", "mcp.entry"),
+        ('table = "servers"', 'table = "servers"\nform = 1', "mcp.form"),
+    ],
+)
+def test_what_is_wrong_about_that_too(good: str, bad: str, key: str) -> None:
+    with pytest.raises(BadSpecError, match=key):
+        read_profile((GOOD + MCP).replace(good, bad), "/x.toml")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from corral.cli.main import main
 from corral.places import Places
 from tests.support.instance import Instance
+from tests.unit.cli.house import House
 from tests.unit.client.fake_daemon import FakeDaemon
 
 
@@ -54,6 +55,13 @@ def places() -> Places:
 def daemon(places: Places) -> Iterator[FakeDaemon]:
     with FakeDaemon(places.daemon_socket) as fake:
         yield fake
+
+
+@pytest.fixture
+def house(places: Places, own_directory: Path) -> Iterator[House]:
+    """The daemon's real server, with two teams whose processes the test plays."""
+    with House(places, own_directory) as one:
+        yield one
 
 
 @pytest.fixture

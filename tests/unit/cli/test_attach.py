@@ -24,6 +24,15 @@ def test_becomes_what_the_daemon_names_without_the_tmux_around_it(real: Instance
     assert daemon.last.query["read_only"] == ["1"]
 
 
+def test_of_an_agent_without_a_terminal_one_can_only_watch_and_is_told_so(real: Instance, daemon: FakeDaemon) -> None:
+    answer = {"team": "shop", "agent": "a", "argv": [sys.executable, "-c", "print('its output')"], "terminal": "none"}
+    daemon.answer("GET", "/v1/attach", document(answer))
+    code, text = run_on_terminal(real.argv("attach", "a"), cwd=real.directory)
+    assert code == 0
+    assert "a has no terminal" in text
+    assert text.endswith("corral send a speaks to it\r\nits output\r\n")
+
+
 def test_needs_a_terminal(corral: Corral, daemon: FakeDaemon) -> None:
     outcome = corral("attach", "a")
     assert outcome.code == 2

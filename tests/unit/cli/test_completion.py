@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.conftest import Corral
-from tests.unit.client.fake_daemon import FakeDaemon, table
+from tests.unit.client.fake_daemon import FakeDaemon, document, table
 
 #: What is typed, and what must be among the offers, as any shell gives them.
 OFFERS = [
@@ -47,6 +47,12 @@ OFFERS = [
     ("corral ps -t sh", {"shop"}),
     ("corral up --restart", {"--restart-changed"}),
     ("corral logs lead --sc", {"--screen"}),
+    ("corral proc sig", {"signal"}),
+    ("corral proc wait p0", {"p0123456789"}),
+    ("corral proc output --follow p", {"p0123456789", "pfedcba9876"}),
+    ("corral proc rm p0123456789 pf", {"pfedcba9876"}),
+    ("corral exec bui", {"builder-1"}),
+    ("corral exec lead --back", {"--background"}),
 ]
 #: Where nothing fits, or where a person's own text stands.
 NO_OFFERS = [
@@ -75,13 +81,15 @@ name = "pictures"
 command = ["cat"]
 """
 
-AGENTS = ("shop builder-1 running ~ 1 ~ 0 c /w ~ ~", "toys lead running ~ 2 ~ 0 c /w ~ ~")
+PROCESSES = ("p0123456789", "pfedcba9876")
+AGENTS = ("shop builder-1 running ~ 1 ~ 0 c /w ~ ~ 0", "toys lead running ~ 2 ~ 0 c /w ~ ~ 0")
 
 
 @pytest.fixture(autouse=True)
 def _command(own_directory: Path, monkeypatch: pytest.MonkeyPatch, daemon: FakeDaemon) -> None:
     """`corral` in PATH, two agents that are up, a team that this directory declares, and one in another file."""
     daemon.answer("GET", "/v1/agents", table(*AGENTS))
+    daemon.answer("GET", "/v1/processes", document([{"process_id": process} for process in PROCESSES]))
     command = own_directory / "bin" / "corral"
     command.parent.mkdir()
     command.write_text(f"#!{sys.executable}\nimport sys\nfrom corral.cli.main import main\nsys.exit(main())\n")

@@ -91,6 +91,14 @@ def test_the_demo_agent_starts_also_where_corral_is_not_on_path(corral: Corral, 
     assert profile.name == "demo"
 
 
+def test_mcp_is_written_down_for_up_to_act_on(corral: Corral, project: Path) -> None:
+    assert corral("init", "--mcp", str(project)).code == 0
+    assert all(agent.mcp for agent in spec_in(project).agents)
+    assert corral("init", "--force", str(project)).code == 0
+    assert not any(agent.mcp for agent in spec_in(project).agents)
+    assert sorted(os.listdir(project)) == ["corral.toml"]
+
+
 def test_a_person_is_told_what_was_found_and_what_comes_next(corral: Corral, project: Path) -> None:
     outcome = corral("init", str(project))
     assert f"wrote {project}/corral.toml: team my-shop with demo" in outcome.out

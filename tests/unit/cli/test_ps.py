@@ -17,8 +17,8 @@ from tests.unit.client.fake_daemon import FakeDaemon, refusal, table, whole
 
 #: Days ago, so that it does not matter how long the tests before these took.
 NOW = time.time()
-RUNNING = f"shop builder-1 running working 4711 {NOW - 2.5 * 86400} 2 systemd /srv/shop ~ ~"
-FAILED = f"shop builder-2 failed unknown ~ {NOW - 5.5 * 86400} 0 cgroup /srv/shop no_such_command:_claude no_user_bus"
+RUNNING = f"shop builder-1 running working 4711 {NOW - 2.5 * 86400} 2 systemd /srv/shop ~ ~ 0"
+FAILED = f"shop builder-2 failed unknown ~ {NOW - 5.5 * 86400} 0 cgroup /srv/shop no_such_command:_claude no_user_bus 0"
 
 
 @pytest.fixture
@@ -160,3 +160,19 @@ class TestTheHotPath:
         assert set(loaded) - set(ours) <= {"_socket"}
         assert "corral.client.wire" in ours
         assert len(ours) <= 16
+
+
+class TestProcesses:
+    def test_are_counted_where_there_are_any(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/v1/agents", table(RUNNING.removesuffix("0") + "3", FAILED))
+        heading, first, second, _ = corral("ps").out.splitlines()
+        assert heading.split()[4:7] == ["PID", "PROCS", "UP"]
+        assert (first.split()[5], second.split()[5]) == ("3", "-")
+
+    @pytest.mark.parametrize("columns", [40, 60, 80, 100, 120])
+    def test_give_way_on_a_narrow_terminal(self, real: Instance, daemon: FakeDaemon, columns: int) -> None:
+        daemon.answer("GET", "/v1/agents", table(RUNNING.removesuffix("0") + "12"))
+        text = run_on_terminal(real.argv("ps"), columns=columns, env={"NO_COLOR": "1"})[1]
+        heading, line = text.replace("\r", "").splitlines()
+        assert max(len(heading), len(line)) <= columns
+        assert ("PROCS" in heading) == (columns >= 60)

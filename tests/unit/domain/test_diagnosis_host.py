@@ -31,18 +31,25 @@ def facts(host: Host = WELL, *agents: AgentRecord) -> Facts:
 
 
 def test_a_host_that_has_everything_is_no_finding() -> None:
-    assert rules.tmux(WELL) == rules.user_bus(WELL) == rules.cgroups(WELL) == rules.controllers(WELL) == []
-    assert rules.linger(facts(WELL, AGENT)) == []
+    assert rules.user_bus(WELL) == rules.cgroups(WELL) == rules.controllers(WELL) == []
+    assert rules.tmux(facts(WELL, AGENT)) == rules.linger(facts(WELL, AGENT)) == []
 
 
 class TestTmux:
     @pytest.mark.parametrize("said", ["tmux 3.2a", "tmux 3.3", "tmux 3.10", "tmux next-3.7", "tmux master"])
     def test_is_new_enough(self, said: str) -> None:
-        assert rules.tmux(replace(WELL, tmux_version=said)) == []
+        assert rules.tmux(facts(replace(WELL, tmux_version=said))) == []
 
     @pytest.mark.parametrize("said", ["tmux 3.2", "tmux 3.1c", "tmux 2.9a", "tmux 1.8", ""])
     def test_is_too_old_or_missing(self, said: str) -> None:
-        (finding,) = rules.tmux(replace(WELL, tmux_version=said))
+        (finding,) = rules.tmux(facts(replace(WELL, tmux_version=said)))
+        assert finding.severity == PROBLEM
+
+    def test_is_missed_less_where_nobody_who_is_up_needs_it(self) -> None:
+        without, plain = replace(WELL, tmux_version=""), replace(AGENT, terminal="none")
+        (finding,) = rules.tmux(facts(without, plain))
+        assert finding.severity == WARNING
+        (finding,) = rules.tmux(facts(without, plain, AGENT))
         assert finding.severity == PROBLEM
 
 

@@ -75,6 +75,14 @@ class TestTerminals:
         (finding,) = rules.lost_sessions(facts(API))
         assert finding.subject == "shop/api"
 
+    def test_nor_does_one_need_it_that_runs_without(self) -> None:
+        plain = replace(API, terminal="none")
+        here = replace(facts(plain), plain_runs=frozenset({("shop", "api", "r1")}))
+        assert rules.lost_sessions(here) == []
+        assert rules.lost_sessions(replace(here, records=facts(replace(plain, run="")).records)) == []
+        (finding,) = rules.lost_sessions(facts(plain))
+        assert finding.message == "shop/api counts as running, but its process is gone"
+
     def test_but_not_one_that_has_just_been_started(self) -> None:
         assert rules.lost_sessions(facts(replace(API, since=999.0))) == []
 

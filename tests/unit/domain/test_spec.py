@@ -130,6 +130,14 @@ def test_the_repository_is_absolute_and_where_the_team_works(repo: str, expected
     assert (team.repo, team.base) == (expected, expected)
 
 
+@pytest.mark.parametrize(("said", "mcp"), [("", False), ("mcp = false", False), ("mcp = true", True)])
+def test_agents_are_told_of_the_mcp_server_if_the_file_asks_for_it(said: str, mcp: bool) -> None:
+    assert [agent.mcp for agent in agents_of("[agents.a]\ncommand = 'x'\ncount = 2", f'name = "a"\n{said}')] == [
+        mcp,
+        mcp,
+    ]
+
+
 def test_without_a_repository_the_team_works_where_the_file_is() -> None:
     assert parse('[team]\nname = "a"\n[agents.b]\ncommand = "c"\n', FILE).base == "/home/ann/shop"
 
@@ -151,6 +159,20 @@ def test_restart_policies(restart: str) -> None:
 
 def test_an_agent_is_not_restarted_unless_the_file_asks_for_it() -> None:
     assert agent_of('command = "c"').restart == spec.DEFAULT_RESTART == "never"
+
+
+@pytest.mark.parametrize(
+    ("text", "terminal", "stdin"),
+    [
+        ("", "tmux", True),
+        ('terminal = "tmux"\nstdin = true', "tmux", True),
+        ('terminal = "none"', "none", True),
+        ('terminal = "none"\nstdin = false', "none", False),
+    ],
+)
+def test_an_agent_has_a_terminal_unless_the_file_says_not(text: str, terminal: str, stdin: bool) -> None:
+    agent = agent_of(f'command = "c"\n{text}')
+    assert (agent.terminal, agent.stdin) == (terminal, stdin)
 
 
 def test_a_prompt_keeps_its_lines() -> None:

@@ -40,6 +40,8 @@ def test_the_same_declaration_does_not_differ() -> None:
         (replace(AGENT, workspace="shared"), ["workspace"]),
         (replace(AGENT, restart="always"), ["restart"]),
         (replace(AGENT, prompt="Go."), ["prompt"]),
+        (replace(AGENT, terminal="none"), ["terminal"]),
+        (replace(AGENT, terminal="none", stdin=False), ["terminal", "stdin"]),
         (replace(AGENT, env=(("NODE_ENV", "live"), ("TOKEN", "hunter2"))), ["env.NODE_ENV"]),
         (replace(AGENT, env=(("TOKEN", "hunter2"),)), ["env.NODE_ENV"]),
         (replace(AGENT, env=(*AGENT.env, ("A", ""))), ["env.A"]),
@@ -73,6 +75,16 @@ def test_a_team_that_moved_moves_the_workspaces_that_depend_on_it(workspace: str
 def test_a_key_of_a_later_version_is_named_as_well() -> None:
     later = fingerprint(AGENT, SALT) | {"ports": "1234"}
     assert differences(later, fingerprint(AGENT, SALT)) == ["ports"]
+
+
+def test_a_terminal_is_left_out_so_that_an_upgrade_changes_no_agent() -> None:
+    assert not {"terminal", "stdin"} & fingerprint(AGENT, SALT).keys()
+
+
+def test_the_mcp_server_is_a_difference_that_needs_a_restart() -> None:
+    assert "mcp" not in fingerprint(AGENT, SALT)
+    assert differing(replace(AGENT, mcp=True)) == ["mcp"]
+    assert split_differences(["mcp"]) == ((), ("mcp",))
 
 
 def test_a_limit_that_is_not_set_is_left_out_so_that_an_upgrade_changes_no_agent() -> None:

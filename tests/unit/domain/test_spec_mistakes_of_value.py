@@ -5,6 +5,9 @@ import pytest
 from tests.unit.domain.mistakes import AGENT, REPO, TEAM, Mistake, assert_told, told_as_several
 
 MISTAKES = {
+    "mcp that is no boolean": Mistake(
+        '[team]\nname = "a"\nmcp = "yes"\n[agents.b]\ncommand = "x"\n', 3, "team.mcp", "must be a boolean", "mcp = true"
+    ),
     # Names
     "a team with a bad name": Mistake(
         '[team]\nname = "My Shop"\n[agents.b]\ncommand = "x"\n', 2, "team.name", "not a valid name", "'my-shop'"
@@ -86,6 +89,28 @@ MISTAKES = {
     ),
     "a restart that nobody knows": Mistake(
         AGENT + 'restart = "yes"\n', 5, "agents.builder.restart", "no restart policy", "never, on-failure or always"
+    ),
+    "a terminal that is none": Mistake(
+        AGENT + 'terminal = "screen"\n',
+        5,
+        "agents.builder.terminal",
+        '"screen" is nothing to run an agent in',
+        "did you mean 'tmux'? It is tmux or none",
+    ),
+    "no terminal, in another word": Mistake(
+        AGENT + 'terminal = "off"\n', 5, "agents.builder.terminal", "nothing to run", "did you mean 'none'?"
+    ),
+    "no terminal, as a boolean": Mistake(
+        AGENT + "terminal = false\n", 5, "agents.builder.terminal", "must be a string", 'terminal = "none"'
+    ),
+    "a terminal with an end": Mistake(
+        AGENT + "stdin = false\n", 5, "agents.builder.stdin", "reads from it", 'add terminal = "none"'
+    ),
+    "an input in words": Mistake(
+        AGENT + 'terminal = "none"\nstdin = "no"\n', 6, "agents.builder.stdin", "must be a boolean", "stdin = false"
+    ),
+    "a terminal for everybody": Mistake(
+        AGENT + '[defaults]\nterminal = "none"\n', 6, "defaults.terminal", "no such key", "an [agents.NAME] table"
     ),
     "a variable that is no name": Mistake(
         AGENT + 'env = { "NODE-ENV" = "x" }\n', 5, "agents.builder.env.NODE-ENV", "variable's name", "NODE_ENV"

@@ -13,7 +13,7 @@ def test_an_agent_is_named_and_has_another_name_where_that_is_taken() -> None:
 
 
 def test_what_corral_needs_for_itself_looks_like_no_agent() -> None:
-    assert units.tmux_scope("shop", INSTANCE) == "corral.tmux-shop.012345.scope"
+    assert units.server_scope("tmux", "shop", INSTANCE) == "corral.tmux-shop.012345.scope"
     assert units.process_scope("keeper", INSTANCE) == "corral.keeper.012345.scope"
     assert units.own_scopes("corral.keeper.012345.scope", 7) == (
         "corral.keeper.012345.scope", "corral.keeper.012345.7.scope",
@@ -45,7 +45,7 @@ def test_the_longest_names_fit() -> None:
     assert len(LONGEST) == names.MAX_LENGTH
     longest = [
         *units.agent_scopes(LONGEST, LONGEST, INSTANCE),
-        *units.own_scopes(units.tmux_scope(LONGEST, INSTANCE), 4194304),
+        *units.own_scopes(units.server_scope("tmux", LONGEST, INSTANCE), 4194304),
         units.team_slice(LONGEST),
         units.team_slice_beside(LONGEST, units.ROOT_SLICE, INSTANCE),
     ]

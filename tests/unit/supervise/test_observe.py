@@ -145,3 +145,25 @@ def test_a_pause_before_a_restart_survives_the_daemon() -> None:
     waiting = replace(AGENT, state=states.BACKOFF, pid=None)
     _, findings = look(waiting, Inventory(team="shop", server="absent"))
     assert findings.restart == [waiting]
+
+
+PLAIN = replace(AGENT, terminal="none")
+
+
+def test_an_agent_without_a_terminal_does_not_mind_a_tmux_that_is_silent_or_gone() -> None:
+    for server in ("unknown", "absent"):
+        agent, _ = look(PLAIN, Inventory(team="shop", server=server, host="present", runs=[ALIVE], survivors={"a": 1}))
+        assert agent is PLAIN
+
+
+def test_an_agent_without_a_terminal_is_unknown_while_its_host_is_silent() -> None:
+    agent, _ = look(PLAIN, Inventory(team="shop", server="present", host="unknown", host_why="it is stopped"))
+    assert (agent.state, agent.reason) == (states.UNKNOWN, "it is stopped")
+    same, _ = look(AGENT, Inventory(team="shop", server="present", host="unknown", runs=[ALIVE]))
+    assert same is AGENT
+
+
+def test_an_agent_without_a_terminal_that_nobody_has_a_record_of_ended_somehow() -> None:
+    agent, _ = look(PLAIN, Inventory(team="shop", server="absent", survivors={"a": 2}))
+    assert agent.state == states.FAILED
+    assert agent.reason == "ended, and nobody saw how (the record of its process is gone)"

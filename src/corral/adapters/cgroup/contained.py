@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from corral.adapters.cgroup import ending, killing
+from corral.adapters.cgroup import ending, killing, sparing
 from corral.adapters.cgroup.tree import Cgroup, unified_name_of
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.ending import Ending
@@ -30,10 +30,12 @@ class Sweep(Protocol):
     """The level below, which knows processes by their marker: `ProcessContainment`."""
 
     def is_launch_shell(self, process: Process) -> bool: ...
-    async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended: ...
+    async def end_runs(
+        self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float, *, spare: bool
+    ) -> Ended: ...
     async def note_ports(self, team: str, also: Iterable[int]) -> None: ...
     async def end_rest(self, team: str, grace: float) -> Ended: ...
-    async def freeze_except(self, team: str, runs: Iterable[str], held: Set[int], *, frozen: bool) -> None: ...
+    async def freeze_except(self, team: str, runs: Mapping[str, str], held: Set[int], *, frozen: bool) -> None: ...
     async def census(self, team: str) -> list[Check]: ...
 
 
@@ -50,14 +52,18 @@ class Contained:
         roots: Sequence[int],
         grace: float,
         groups: Mapping[str, Sequence[Cgroup]],
+        *,
+        spare: bool,
     ) -> Ended:
-        """End these runs (run → agent) with everything in the cgroups of their agents. The cgroups stay."""
+        """End these runs (run → agent) with everything in the cgroups of their agents. The cgroups stay.
+
+        With `spare`, cgroups of processes that were started for the agents are left alone.
+        """
         rest = _Rest(grace)
-        outcome = await ending.end(
-            [group for found in groups.values() for group in found], grace, self._sweep.is_launch_shell
-        )
-        swept = await self._sweep.end_runs(team, runs, roots, rest.left())
-        held = {agent for agent, found in groups.items() if any(group.populated() for group in found)}
+        every = [group for found in groups.values() for group in found]
+        outcome = await sparing.end(every, grace, self._sweep.is_launch_shell, spare=spare)
+        swept = await self._sweep.end_runs(team, runs, roots, rest.left(), spare=spare)
+        held = {agent for agent, found in groups.items() if any(sparing.holds(group, spare=spare) for group in found)}
         return _together(outcome, swept, gone=[run for run in swept.gone if runs[run] not in held])
 
     async def end_team(self, team: str, grace: float, groups: Sequence[Cgroup]) -> Ended:

@@ -60,12 +60,16 @@ class CgroupContainment:
             return f"this process cannot leave the cgroup of an agent: {error.strerror}"
         return cls(home, sweep, why)
 
-    async def shelter(self, team: str, server_pid: int) -> None:
+    async def shelter(self, team: str, server_pid: int, what: str) -> None:
         """See `Containment.shelter`. If it cannot be done, the log tells, and the server stays where the keeper is."""
         try:
-            self._home.shelter(team, server_pid)
+            self._home.shelter(team, server_pid, what)
         except OSError as error:
-            log.warning("the tmux server of %s has no cgroup of its own: %s", team, error)
+            log.warning("the %s of %s has no cgroup of its own: %s", what, team, error)
+
+    async def place_of(self, team: str, agent: str) -> str:
+        """See `Containment.place_of`."""
+        return next((group.path for group in self._home.agents(team, [agent]).get(agent, ())), "")
 
     async def shelter_daemon(self, pid: int) -> None:
         """See `Containment.shelter_daemon`."""
@@ -115,10 +119,12 @@ class CgroupContainment:
         await ending.end(self._home.shelters(team), _LEFT_IN_SERVER_SECONDS)
         self._home.remove_team(team)
 
-    async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended:
+    async def end_runs(
+        self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float, *, spare: bool
+    ) -> Ended:
         """See `Containment.end_runs`."""
         agents = self._home.agents(team, set(runs.values()))
-        ended = await self._contained.end_runs(team, runs, roots, grace, agents)
+        ended = await self._contained.end_runs(team, runs, roots, grace, agents, spare=spare)
         for groups in agents.values():
             for group in groups:
                 group.remove()

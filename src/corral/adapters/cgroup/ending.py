@@ -18,7 +18,7 @@ from typing import Any
 from corral.adapters.cgroup import events, killing
 from corral.adapters.cgroup.tree import Cgroup
 from corral.adapters.procfs import processes as proc
-from corral.adapters.procfs.ending import Ending, wait_gone
+from corral.adapters.procfs.ending import ASKING, Ending, wait_gone
 from corral.adapters.procfs.processes import Process
 
 #: How long a killed process may take to end before we say that it cannot be ended.
@@ -41,19 +41,29 @@ def members(groups: Sequence[Cgroup]) -> list[tuple[Cgroup, Process]]:
     return [(group, process) for group, process in found if process is not None]
 
 
-async def end(groups: Sequence[Cgroup], grace: float, ends_last: Callable[[Process], bool] = lambda _: False) -> Ending:
+async def end(
+    groups: Sequence[Cgroup],
+    grace: float,
+    ends_last: Callable[[Process], bool] = lambda _: False,
+    asking: Sequence[signal.Signals] = ASKING,
+) -> Ending:
     """End what is in the cgroups and below. They may overlap, may be frozen, and need not exist; they are not removed.
 
     What `ends_last` is not asked while anything else runs, and then gets a moment to go by itself. With a grace of 0
-    everything is killed at once.
+    everything is killed at once, and nothing is asked with these signals first.
     """
     if grace > 0:
-        await _ask(groups, grace, ends_last)
+        await _ask(groups, grace, ends_last, asking)
     killed, left = await _kill(groups, ends_last)
     return Ending(killed=killed, left=left)
 
 
-async def _ask(groups: Sequence[Cgroup], grace: float, ends_last: Callable[[Process], bool]) -> None:
+async def _ask(
+    groups: Sequence[Cgroup],
+    grace: float,
+    ends_last: Callable[[Process], bool],
+    asking: Sequence[signal.Signals],
+) -> None:
     """Ask all of them to end; return when they have, or when the grace period is over."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + grace
@@ -69,7 +79,7 @@ async def _ask(groups: Sequence[Cgroup], grace: float, ends_last: Callable[[Proc
         for group, process in first:
             if process.key not in asked:
                 asked.add(process.key)
-                killing.signal_member(group, process.pid, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT)
+                killing.signal_member(group, process.pid, *asking)
         # After the signals: what was frozen finds them when it wakes, and has no time for anything else.
         for group in groups:
             killing.thaw(group)

@@ -24,7 +24,8 @@ _NO_TEAM = "_"
 #: Where this process goes if it stands in the way.
 _OWN_PLACE = _NO_TEAM + "keeper"
 _DAEMON = _NO_TEAM + "daemon"
-_SERVER = _NO_TEAM + "tmux-"
+#: What holds the terminals of a team, and what holds its processes.
+_SERVERS = ("tmux", "host")
 _ATTEMPTS = 5
 
 T = TypeVar("T")
@@ -54,9 +55,9 @@ class Home:
         if self._is_in_the_way(os.getpid()):
             self._house(_OWN_PLACE, os.getpid())
 
-    def shelter(self, team: str, pid: int) -> None:
-        """Give the tmux server of a team a cgroup of its own, where no agent's end reaches it. Raises `OSError`."""
-        self._house(_SERVER + team, pid)
+    def shelter(self, team: str, pid: int, what: str) -> None:
+        """Give a server of a team a cgroup of its own, where no agent's end reaches it. Raises `OSError`."""
+        self._house(_server(what, team), pid)
 
     def shelter_daemon(self, pid: int) -> None:
         """The same as `settle` for the daemon. Elsewhere it may stay: a cgroup that it is the last to leave would be
@@ -66,8 +67,9 @@ class Home:
             self._house(_DAEMON, pid)
 
     def shelters(self, team: str) -> list[Cgroup]:
-        """The cgroups of the team's tmux server that exist."""
-        return [group for top in self._tops if (group := top.child(_SERVER + team)).exists()]
+        """The cgroups of the team's servers that exist."""
+        names = [_server(what, team) for what in _SERVERS]
+        return [group for top in self._tops for name in names if (group := top.child(name)).exists()]
 
     def _is_in_the_way(self, pid: int) -> bool:
         """True for a process that would end with an agent, or because of which nothing can be limited."""
@@ -151,6 +153,10 @@ class Home:
                     child.remove()
             with contextlib.suppress(OSError):
                 os.rmdir(top.path)  # not with what is in it: a team that comes up just now may be
+
+
+def _server(what: str, team: str) -> str:
+    return f"{_NO_TEAM}{what}-{team}"
 
 
 def _persistently(make: Callable[[], T]) -> T:

@@ -107,6 +107,10 @@ class Cgroup:
         found.pop(0, None)
         return list(found)
 
+    def own_pids(self) -> list[int]:
+        """The processes in this very cgroup, and in none below it."""
+        return [pid for pid in map(int, (contents(f"{self.path}/cgroup.procs") or b"").split()) if pid]
+
     def holds(self, pid: int) -> bool:
         """True if the process is in this cgroup or below it, by the process's own word and not by a list of ours."""
         name = unified_name_of(pid)

@@ -31,12 +31,14 @@ def disks(places: Places) -> tuple[Disk, ...]:
 
 
 def socket_files(places: Places, listens: Callable[[str], bool | None]) -> tuple[SocketFile, ...]:
-    """The sockets of daemon, keeper and tmux servers that are on the disk."""
+    """The sockets of daemon, keeper, tmux servers and hosts that are on the disk."""
     fixed = [
         ("daemon", places.daemon_socket, (places.start_lock, places.daemon_lock)),
         ("keeper", places.keeper_socket, (places.keeper_lock,)),
     ]
-    fixed += [("tmux", os.path.join(places.tmux_dir, name), ()) for name in _names(places.tmux_dir)]
+    for name in _names(places.tmux_dir):
+        of = "host" if name.endswith(".host") else "tmux"
+        fixed.append((of, os.path.join(places.tmux_dir, name), ()))
     found = []
     for of, path, locks in fixed:
         if _is_socket(path):

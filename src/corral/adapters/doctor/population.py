@@ -88,6 +88,18 @@ def terminals(children: Iterable[Process], launch_dir: str) -> tuple[Terminal, .
     return tuple(found)
 
 
+def plain_runs(people: Population, launch_dir: str) -> dict[str, frozenset[tuple[str, str, str]]]:
+    """By instance: team, agent and run of those whose launch file runs under no tmux server."""
+    of_tmux = {server.pid for server in people.servers()}
+    found: dict[str, frozenset[tuple[str, str, str]]] = {}
+    for one in people.everyone:
+        if one.pid in people.marks and one.parent not in of_tmux:
+            marks = people.marks[one.pid]
+            runs = {(marks.team, shell.agent, shell.run) for shell in terminals([one], launch_dir)}
+            found[marks.instance] = found.get(marks.instance, frozenset()) | runs
+    return found
+
+
 def guests(children: Iterable[Process], launch_dir: str) -> tuple[tuple[int, str], ...]:
     """The other terminals of a server of ours: pid and command. The one that keeps the hidden hub open is no guest."""
     below = os.fsencode(launch_dir) + b"/"

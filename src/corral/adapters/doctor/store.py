@@ -75,6 +75,7 @@ def _query(uri: str) -> Records:
                 pid=agent.pid,
                 containment=agent.containment,
                 containment_why=agent.containment_why,
+                terminal=agent.terminal,
             )
             for agent in agents
         ),

@@ -43,6 +43,7 @@ class LocalHost:
         people = population.look()
         servers = Servers(people, self._places)
         found = servers.servers()
+        plain = population.plain_runs(people, self._places.launch_dir)
         worktrees = ground.worktrees(self._places)
         records = self._with_runs(self._known())
         not_checked = {}
@@ -60,6 +61,7 @@ class LocalHost:
             records=records,
             servers=found,
             marked=tuple(people.marked(lambda marks: may_be_orphan(records, self._places.home, marks))),
+            plain_runs=plain.get(records.instance, frozenset()),
             scopes=units,
             sockets=ground.socket_files(self._places, servers.listens),
             worktrees=worktrees,

@@ -5,7 +5,8 @@ such file, and runs the program. So nothing is in an argv or in tmux's environme
 applies, and a restart finds the environment again.
 
 The shell stays until the program has ended *and* tmux has read its last words: when the first process of a pane ends,
-tmux drops whatever it has not read of the terminal by then. See docs/adr/0005-launch-files.md.
+tmux drops whatever it has not read of the terminal by then. See docs/adr/0005-launch-files.md. Without a terminal
+nothing is dropped, nothing is asked, and the shell ends with its program.
 
 An agent runs as the same user and can put anything in the place of these files. That is its own loss: here nothing is
 waited for, no link is followed, and what cannot be read counts as gone.
@@ -35,6 +36,7 @@ _GATE = ".gate"
 _LONGEST_HEADER, _LONGEST_ENDING = 8 << 20, 64
 #: Of an exit code, and of a count that is told to others.
 _LARGEST_CODE, _LARGEST_COUNT = 255, 1 << 31
+_EXPORT = re.compile(r"export ([A-Za-z_][A-Za-z0-9_]*)='((?:[^']|'\\'')*)'\n")
 _OF_A_RUN = re.compile(r"[a-z0-9-]+\.([0-9a-f]{12})")
 
 
@@ -97,6 +99,7 @@ class LaunchFiles:
         environment: Mapping[str, str] | None,
         gated: bool,
         note: str,
+        terminal: bool = True,
     ) -> str:
         """See `Launches.write`."""
         if not _is_directory(self._directory):
@@ -135,7 +138,7 @@ class LaunchFiles:
             "status=$?\n"
             f"{_COUNT_OOM}"
             f"echo $status $killed >{_quoted(path + _EXIT)}\n"
-            f"{_UNTIL_READ}"
+            f"{_UNTIL_READ if terminal else ''}"
             "exit $status\n",
         )
         # After the launch file, by which it is found again: however this process dies, it does not stay for good.
@@ -194,6 +197,14 @@ class LaunchFiles:
         if not isinstance(words, list) or not all(isinstance(word, str) for word in [*words, note]):
             return None
         return words, shell is True, note
+
+    def environment_of(self, agent: str) -> dict[str, str] | None:
+        """See `Launches.environment_of`. Read back as `write` wrote it, and by no shell."""
+        path = os.path.join(self._directory, f"{agent}.env")
+        text = _contents(path, _LONGEST_HEADER).decode("utf-8", "surrogateescape")
+        if not text:
+            return None
+        return {name: value.replace("'\\''", "'") for name, value in _EXPORT.findall(text)}
 
     def exit_code(self, agent: str, run: str) -> int | None:
         """See `Launches.exit_code`."""

@@ -2,6 +2,9 @@
 
 A log is lines of JSON, `[time, text]`, after a first line that says how many bytes were rotated away before it. A
 *cursor* is a position in all that was ever written; it stays true over rotation and over a restart of the keeper.
+
+Where it is known how far in the output of a run a piece reaches, the line says so: `[time, text, run, position]`. Text
+and position are on the disk together or not at all: whoever goes on recording leaves nothing out and repeats nothing.
 """
 
 from __future__ import annotations
@@ -19,8 +22,18 @@ ROTATE_BYTES = 8 * 1024 * 1024
 #: A page ends with the entry that brings it over this size.
 _PAGE_BYTES = 1024 * 1024
 
+
+class _Line(msgspec.Struct, array_like=True):
+    """A piece of output as it stands in the file."""
+
+    time: float
+    text: str
+    run: str = ""
+    end: int = 0
+
+
 _encoder = msgspec.json.Encoder()
-_entry_decoder = msgspec.json.Decoder(tuple[float, str])
+_line_decoder = msgspec.json.Decoder(_Line)
 _head_decoder = msgspec.json.Decoder(dict[str, int])
 
 
@@ -35,11 +48,26 @@ class LogBook:
         self._base = 0
         self._size = 0
 
-    def add(self, time: float, data: bytes) -> None:
+    def add(self, time: float, data: bytes, of: tuple[str, int] | None = None) -> None:
         """Take a piece of output; it reaches the disk with the next `flush`."""
         text = self._utf8.decode(data)
-        if text:
-            self._pending.append(_encoder.encode((round(time, 3), text)) + b"\n")
+        if not text:
+            return
+        line: tuple[float | str, ...] = (round(time, 3), text)
+        if of is not None:
+            # The beginning of a character that is not complete yet is in none of the lines so far.
+            run, end = of
+            line = (*line, run, end - len(self._utf8.getstate()[0]))
+        self._pending.append(_encoder.encode(line) + b"\n")
+
+    def recorded(self, run: str) -> int:
+        """See `Log.recorded`."""
+        for segment in (_Segment(self._path), _Segment(self._path + ".1")):
+            for raw in segment.lines_with(_encoder.encode(run)) if segment.exists else ():
+                line = _decode(raw)
+                if line is not None and line.run == run:
+                    return line.end
+        return 0
 
     @property
     def dirty(self) -> bool:
@@ -86,10 +114,10 @@ class LogBook:
         taken = 0
         for segment in segments:
             for position, raw in segment.lines_from(cursor):
-                entry = _decode(raw)
+                line = _decode(raw)
                 cursor = position + len(raw)
-                if entry is not None and (since is None or entry.time >= since):
-                    entries.append(entry)
+                if line is not None and (since is None or line.time >= since):
+                    entries.append(LogEntry(time=line.time, text=line.text))
                     taken += len(raw)
                     if taken >= _PAGE_BYTES:
                         return LogPage(entries=entries, next=cursor, cut=cut)
@@ -168,6 +196,16 @@ class _Segment:
                 yield position, raw
                 position += len(raw)
 
+    def lines_with(self, word: bytes) -> Iterator[bytes]:
+        """Lines that have this in them, the last one first. In the text of a line no quote stands by itself."""
+        if self.end == self.base:
+            return
+        with open(self._path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            end = self._head + self.end - self.base
+            while (at := content.rfind(word, self._head, end)) >= 0:
+                end = max(content.rfind(b"\n", self._head, at) + 1, self._head)
+                yield content[end : content.find(b"\n", at) + 1 or None]
+
     def lines_backwards(self) -> Iterator[tuple[int, bytes]]:
         """Lines from the end to the beginning, each with its own position."""
         if self.end == self.base:
@@ -180,12 +218,11 @@ class _Segment:
                 end = start
 
 
-def _decode(raw: bytes) -> LogEntry | None:
+def _decode(raw: bytes) -> _Line | None:
     try:
-        time, text = _entry_decoder.decode(raw)
+        return _line_decoder.decode(raw)
     except msgspec.DecodeError:
         return None  # a line torn by a full disk or a power cut; the ones around it are whole
-    return LogEntry(time=time, text=text)
 
 
 def _write_all(descriptor: int, data: bytes) -> int:

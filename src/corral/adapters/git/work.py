@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from itertools import pairwise
 
+from corral.adapters.files.registration import holding_work
 from corral.adapters.git.command import git
 from corral.domain.errors import CorralError
 from corral.repository import STATUS
@@ -25,12 +27,14 @@ async def work_in(path: str, branch: str) -> str:
         tips = ["HEAD", *([branch] if await branch_exists(path, branch) else [])]
         moves = await git(path, "log", "-g", f"-n{_MOVES}", "--no-show-signature", "--format=%H %gs", "HEAD")
         commits = await commits_nowhere_else(path, [*tips, *left_behind(moves.splitlines())], branch)
+        # Hidden by us, and so for us to look at: they may have become more than a registration.
+        ours = await asyncio.to_thread(holding_work, path)
     except CorralError as error:
         return f"contents that cannot be checked ({error.message})"
     untracked = sum(line.startswith("??") for line in changes)
     counts = [
         (len(changes) - untracked, "changed file", "changed files"),
-        (untracked, "untracked file", "untracked files"),
+        (untracked + len(ours), "untracked file", "untracked files"),
         (hidden, "file whose changes git does not show", "files whose changes git does not show"),
         (commits, "commit that is nowhere else", "commits that are nowhere else"),
     ]

@@ -10,8 +10,10 @@ from dataclasses import asdict, replace
 
 import msgspec
 
+from corral.adapters.files.registration import register
 from corral.adapters.git.branches import Names, Survey, choose
 from corral.adapters.git.command import git
+from corral.adapters.git.exclude import drop_unused
 from corral.adapters.git.work import branch_exists, commits_nowhere_else, work_in
 from corral.adapters.git.worktrees import (
     Worktree,
@@ -68,6 +70,10 @@ class GitWorkspaces:
         except OSError as error:
             raise _cannot_make(path, error) from error
 
+    async def register(self, path: str, profile: str) -> str:
+        """See `Workspaces.register`."""
+        return await asyncio.to_thread(register, path, profile)
+
     async def inspect(self, team: str) -> list[WorkspaceRemoval]:
         """See `Workspaces.inspect`."""
         root = os.path.dirname(self._places.worktree(team, "any"))
@@ -113,6 +119,7 @@ class GitWorkspaces:
                 if branch in known.branches and not known.holder(branch, own):
                     # What the branch holds is elsewhere too, or was to be thrown away.
                     await git(worktree.common, "branch", "-D", branch)
+                await asyncio.to_thread(drop_unused, worktree.common)
         except CorralError as error:
             return WorkspaceRemoval(path=path, removed=not os.path.lexists(own), why=error.message)
         _remove_if_empty(os.path.dirname(own))

@@ -17,7 +17,13 @@ from corral.adapters.procfs import ending, ports, socket_diag, sockets
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs import usage as usage_files
 from corral.adapters.procfs.processes import Process
-from corral.domain.environment import AGENT_VARIABLE, RUN_VARIABLE, team_markers
+from corral.domain.environment import (
+    AGENT_VARIABLE,
+    HOST_VARIABLE,
+    PROCESS_VARIABLE,
+    RUN_VARIABLE,
+    team_markers,
+)
 from corral.domain.limits import Limits, limits_as_json
 from corral.places import Places
 from corral.ports.containment import PROCESS, Admission, Placement
@@ -26,6 +32,8 @@ from corral.ports.usage import Usage
 
 _RUN = RUN_VARIABLE.encode()
 _AGENT = AGENT_VARIABLE.encode()
+_PROCESS = PROCESS_VARIABLE.encode()
+_HOST = HOST_VARIABLE.encode()
 #: Looks for processes that were started, or woken, while others were being stopped; and the time between them.
 _STOP_ROUNDS, _STOP_PAUSE = 25, 0.004
 
@@ -44,8 +52,12 @@ class ProcessContainment:
         #: The ports of teams that were told to end.
         self._ports: dict[str, ports.Noted] = {}
 
-    async def shelter(self, team: str, server_pid: int) -> None:
+    async def shelter(self, team: str, server_pid: int, what: str) -> None:
         """See `Containment.shelter`. There is no place to give: sessions of their own are all that sets them apart."""
+
+    async def place_of(self, team: str, agent: str) -> str:  # noqa: ARG002 - as the port has it
+        """See `Containment.place_of`. There are no places."""
+        return ""
 
     async def shelter_daemon(self, pid: int) -> None:
         """See `Containment.shelter_daemon`. It has a session of its own already."""
@@ -75,16 +87,16 @@ class ProcessContainment:
         """See `Containment.freeze`. By SIGSTOP, to a fixpoint: what is stopped starts nothing more."""
         await self.freeze_except(team, runs, frozenset(), frozen=frozen)
 
-    async def freeze_except(self, team: str, runs: Iterable[str], held: Set[int], *, frozen: bool) -> None:
+    async def freeze_except(self, team: str, runs: Mapping[str, str], held: Set[int], *, frozen: bool) -> None:
         """As `freeze`, and leave these pids alone: something better holds them."""
-        await asyncio.to_thread(self._freeze, team, set(runs), held, frozen=frozen)
+        await asyncio.to_thread(self._freeze, team, _Of(runs, spare=False), held, frozen=frozen)
 
-    def _freeze(self, team: str, runs: set[str], held: Set[int], *, frozen: bool) -> None:
+    def _freeze(self, team: str, meant: _Of, held: Set[int], *, frozen: bool) -> None:
         done: set[tuple[int, int]] = set()
         for attempt in range(_STOP_ROUNDS):
             if attempt:
                 time.sleep(_STOP_PAUSE)
-            new = [process for process in self._to_hold(team, runs) if process.pid not in held]
+            new = [process for process in self._to_hold(team, meant) if process.pid not in held]
             if frozen:
                 # Told so already or not: a tmux of the agent's wakes its panes, as long as it runs itself.
                 new = [process for process in new if process.state not in proc.STANDING_STILL]
@@ -96,9 +108,9 @@ class ProcessContainment:
                 done.add(process.key)
                 proc.send_signal(process, signal.SIGSTOP if frozen else signal.SIGCONT)
 
-    def _to_hold(self, team: str, runs: set[str]) -> list[Process]:
+    def _to_hold(self, team: str, meant: _Of) -> list[Process]:
         everyone = proc.every_process()
-        roots = [process for process in self._of_team(everyone, team) if _run_of(process) in runs]
+        roots = [process for process in self._of_team(everyone, team) if meant(process)]
         # The shell waits for the program, and tmux would wake a pane whose first process is stopped.
         return [one for one in proc.with_descendants(everyone, roots) if not self.is_launch_shell(one)]
 
@@ -108,7 +120,7 @@ class ProcessContainment:
 
     def _usage(self, team: str) -> list[Usage]:
         everyone = proc.every_process()
-        marked = [process for process in self._of_team(everyone, team) if not _is_our_tmux(process)]
+        marked = [process for process in self._of_team(everyone, team) if not _is_server(process)]
         families: dict[str, list[Process]] = {}
         for process in marked:
             agent = proc.marker_value(proc.environment(process.pid), _AGENT)
@@ -119,15 +131,17 @@ class ProcessContainment:
     async def forget_team(self, team: str) -> None:
         """See `Containment.forget_team`. There is nothing but processes at this level."""
 
-    async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended:
+    async def end_runs(
+        self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float, *, spare: bool
+    ) -> Ended:
         """See `Containment.end_runs`."""
-        wanted, root_pids = set(runs), set(roots)
+        meant, root_pids = _Of(runs, spare=spare), set(roots)
 
         def find(everyone: list[Process]) -> list[Process]:
             return [
                 process
                 for process in self._of_team(everyone, team)
-                if process.pid in root_pids or _run_of(process) in wanted
+                if process.pid in root_pids or (meant(process) and not _is_server(process))
             ]
 
         outcome = await ending.end(find, grace, self.is_launch_shell)
@@ -154,8 +168,8 @@ class ProcessContainment:
 
         def find(everyone: list[Process]) -> list[Process]:
             marked = self._of_team(everyone, team)
-            orphans = proc.with_descendants(everyone, [process for process in marked if _is_our_tmux(process)])
-            return [process for process in {*marked, *orphans} if not _is_our_tmux(process)]
+            orphans = proc.with_descendants(everyone, [process for process in marked if _is_server(process)])
+            return [process for process in {*marked, *orphans} if not _is_server(process)]
 
         outcome = await ending.end(find, grace, self.is_launch_shell)
         self._stuck.setdefault(team, []).extend(outcome.left)
@@ -243,8 +257,28 @@ def _not_enforced(limits: Mapping[str, Limits], team_limits: Limits) -> list[str
     ]
 
 
+class _Of:
+    """Tells what belongs to some runs (run → agent): with `spare`, to nothing but their programs."""
+
+    def __init__(self, runs: Mapping[str, str], *, spare: bool) -> None:
+        self._runs = runs
+        self._agents = frozenset() if spare else frozenset(runs.values())
+
+    def __call__(self, process: Process) -> bool:
+        variables = proc.environment(process.pid)
+        if proc.marker_value(variables, _RUN) in self._runs:
+            return True
+        is_process = proc.marker_value(variables, _PROCESS) is not None
+        return is_process and proc.marker_value(variables, _AGENT) in self._agents
+
+
 def _run_of(process: Process) -> str | None:
     return proc.marker_value(proc.environment(process.pid), _RUN)
+
+
+def _is_server(process: Process) -> bool:
+    """What holds the terminals or the processes of a team. It ends after them."""
+    return _is_our_tmux(process) or proc.marker_value(proc.environment(process.pid), _HOST) is not None
 
 
 def _is_our_tmux(process: Process) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from corral.adapters.procfs import processes as proc
@@ -29,6 +29,10 @@ _NEXT_PIDS = 200
 _CHASES = 50
 #: What ends last gets this long to do so by itself.
 _LAST_SECONDS = 1.0
+
+
+#: How an agent is asked to end: whatever it is, it hears one of them. A stopped one has to go on for that.
+ASKING = (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT)
 
 
 @dataclass(slots=True)
@@ -82,8 +86,9 @@ async def end(
     find_roots: Callable[[list[Process]], list[Process]],
     grace: float,
     ends_last: Callable[[Process], bool] = lambda _: False,
+    asking: Sequence[signal.Signals] = ASKING,
 ) -> Ending:
-    """End what `find_roots` picks out of all processes, and all that descends from it.
+    """End what `find_roots` picks out of all processes, and all that descends from it: asked with these signals first.
 
     What `ends_last` is not asked while anything else of the family runs, and then gets a moment to go by itself.
     """
@@ -102,7 +107,7 @@ async def end(
         for process in first:
             if process.key not in asked:
                 asked.add(process.key)
-                for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
+                for number in asking:
                     proc.send_signal(process, number)
         remaining = deadline - loop.time()
         if remaining <= 0:

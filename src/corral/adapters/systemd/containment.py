@@ -13,7 +13,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from corral.adapters.cgroup import ending, killing
+from corral.adapters.cgroup import ending, killing, sparing
 from corral.adapters.cgroup import usage as usage_files
 from corral.adapters.cgroup.contained import Contained, Sweep
 from corral.adapters.cgroup.hierarchy import Hierarchy
@@ -108,10 +108,20 @@ class SystemdContainment:
 
     # A place for each
 
-    async def shelter(self, team: str, server_pid: int) -> None:
+    async def shelter(self, team: str, server_pid: int, what: str) -> None:
         """See `Containment.shelter`."""
-        self._spawned.made_by(team, server_pid)
-        await self._own.move(server_pid, units.tmux_scope(team, self._instance), f"tmux server of Corral's team {team}")
+        if what == "tmux":
+            self._spawned.made_by(team, server_pid)
+        scope = units.server_scope(what, team, self._instance)
+        await self._own.move(server_pid, scope, f"{what} of Corral's team {team}")
+
+    async def place_of(self, team: str, agent: str) -> str:
+        """See `Containment.place_of`. From memory, once it is known: the bus is not asked for every command."""
+        for scope in await self._scopes.of_agents(team, [agent]):
+            group = await self._group(scope)
+            if group is not None:
+                return group.path
+        return ""
 
     async def shelter_daemon(self, pid: int) -> None:
         """See `Containment.shelter_daemon`."""
@@ -143,6 +153,9 @@ class SystemdContainment:
         return admission
 
     async def _admit(self, team: str, placement: Placement, place: Place) -> str:
+        problem = await self._admit_beside(team, placement)
+        if problem:
+            return problem
         group = self._hierarchy.of_process(placement.pid)
         names = units.agent_scopes(team, placement.agent, self._instance)
         if group is None or os.path.basename(group.path) not in names:
@@ -160,6 +173,17 @@ class SystemdContainment:
         if group is not None:  # else it ended already, and its scope with it
             self._groups[os.path.basename(group.path)] = group
             marks.mark(group, self._instance, team, placement.agent)
+        return ""
+
+    async def _admit_beside(self, team: str, placement: Placement) -> str:
+        """Join the scope that the agent still has, if processes of its are in it: they outlived its last run."""
+        for scope, group in self._marked(team).items():
+            if scope.agent == placement.agent and any(one.populated() for one in sparing.process_groups(group)):
+                try:
+                    await asyncio.to_thread(group.admit, placement.pid)
+                    await self._manager.set_properties(scope.name, all_limits(placement.limits))
+                except (OSError, CorralError) as error:
+                    return f"it cannot join its processes in {scope.name}: {error}"
         return ""
 
     # Limits
@@ -226,7 +250,9 @@ class SystemdContainment:
 
     # Ending
 
-    async def end_runs(self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float) -> Ended:
+    async def end_runs(
+        self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float, *, spare: bool
+    ) -> Ended:
         """See `Containment.end_runs`."""
         groups = await self._of_roots(team, runs.values(), roots)
         wanted = set(runs.values())
@@ -235,8 +261,9 @@ class SystemdContainment:
             if group is not None and group not in groups.setdefault(scope.agent, []):
                 groups[scope.agent].append(group)
         await self._thaw(scopes)
-        ended = await self._contained.end_runs(team, runs, roots, grace, groups)
-        await self._stop(scopes)
+        ended = await self._contained.end_runs(team, runs, roots, grace, groups, spare=spare)
+        kept = [scope for scope, group in scopes.items() if spare and group is not None and group.populated()]
+        await self._stop([scope for scope in scopes if scope not in kept])
         return ended
 
     async def end_team(self, team: str, grace: float) -> Ended:
@@ -253,7 +280,7 @@ class SystemdContainment:
         """See `Containment.forget_team`. Slices go by themselves."""
         try:
             await self._spawned.stop(team)
-            servers = await self._own.found(units.tmux_scope(team, self._instance))
+            servers = await self._servers(team)
             # Panes may have started something before tmux, or we, moved them: it was born where the server was.
             await ending.end([group for group in servers.values() if group is not None], _LEFT_IN_SERVER_SECONDS)
             for name in servers:
@@ -312,7 +339,7 @@ class SystemdContainment:
                 scope.name: group for scope, group in (await self._found(team, strict=True)).items()
             }
             scopes.update({one.name: one.group for one in await self._spawned.of_team(team)})
-            scopes.update(await self._own.found(units.tmux_scope(team, self._instance)))
+            scopes.update(await self._servers(team))
         except CorralError as error:
             # What systemd knows is not to be had. What is in cgroups of ours still counts.
             residue.append(Residue(kind="unit", name="corral-*.scope", why=f"cannot be checked: {error.message}"))
@@ -359,6 +386,13 @@ class SystemdContainment:
                 return None
             self._groups[scope.name] = group
         return group if group.exists() else None
+
+    async def _servers(self, team: str) -> dict[str, Cgroup | None]:
+        """The scopes of the team's servers, by name."""
+        found: dict[str, Cgroup | None] = {}
+        for what in units.SERVERS:
+            found.update(await self._own.found(units.server_scope(what, team, self._instance)))
+        return found
 
     async def _spawned_groups(self, team: str) -> list[Cgroup]:
         """The cgroups of the scopes that the team's tmux made; none if systemd does not answer."""

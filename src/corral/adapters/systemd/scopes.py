@@ -43,7 +43,12 @@ class Scopes:
         self._manager = manager
         self._slices = slices
         self._instance = instance
-        self._fixed = {"SendSIGHUP": Variant("b", True), "TimeoutStopUSec": Variant("t", 5_000_000)}
+        self._fixed = {
+            "SendSIGHUP": Variant("b", True),
+            "TimeoutStopUSec": Variant("t", 5_000_000),
+            # Each process that is started for the agent gets a cgroup of its own below the scope's.
+            "Delegate": Variant("b", True),
+        }
         if version >= _OOM_POLICY_VERSION:
             # One process that wanted too much is killed, and the agent may live to read of it.
             self._fixed["OOMPolicy"] = Variant("s", "continue")

@@ -7,6 +7,7 @@ import re
 import signal
 from dataclasses import dataclass, field
 
+from corral.adapters.procfs.programs import exit_status
 from corral.ports.keeper import ExitStatus
 from corral.ports.runtime import Session
 
@@ -105,11 +106,7 @@ def take_census(lines: list[str], hub: str) -> Census:
 def _exit_status(status: str, number: str) -> ExitStatus | None:
     if number:
         return ExitStatus(signal=_signal_number(number))
-    if not status:
-        return None
-    # The launch file's shell says what became of the program as shells do: 128 and the signal's number.
-    code = int(status)
-    return ExitStatus(signal=code - 128) if 128 < code <= 128 + signal.SIGRTMAX else ExitStatus(code=code)
+    return exit_status(int(status)) if status else None
 
 
 def _signal_number(text: str) -> int | None:

@@ -15,6 +15,7 @@ from importlib.resources import files
 
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.ending import wait_gone
+from corral.adapters.procfs.programs import find_programs
 from corral.adapters.tmux import identity
 from corral.adapters.tmux.birth import start_server
 from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlClient, TmuxRefusedError
@@ -22,10 +23,10 @@ from corral.adapters.tmux.keyboard import type_into
 from corral.adapters.tmux.pane_table import LAST_OUTPUT_SECONDS, PaneTable
 from corral.adapters.tmux.panes import FORMAT, Census, Pane, parse_pane, take_census
 from corral.adapters.tmux.probe import answer
-from corral.adapters.tmux.programs import find_programs
 from corral.adapters.tmux.screens import read_screen
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
+from corral.domain.messages import neutralised
 from corral.ports.keeper import ExitStatus
 from corral.ports.runtime import RuntimeListener, Session, SessionOrder, View
 
@@ -181,12 +182,13 @@ class TmuxRuntime:
 
     # Words in, screen out
 
-    async def send(self, run: str, text: str, *, enter: bool, pause: float) -> None:
-        """See `Runtime.send`. One message at a time for each session."""
+    async def send(self, run: str, text: str, *, enter: bool, pause: float, last: bool = False) -> None:  # noqa: ARG002
+        """See `Runtime.send`. One message at a time for each session; a terminal has no end that it could come to."""
         client, pane = await self._find(run)
         if pane.session.dead:
             raise CorralError(f"{pane.session.agent} has ended; nobody reads its terminal", "corral restart it first")
         async with pane.typing:
+            text = neutralised(text)
             await type_into(client, pane.pane_id, text, scratch_dir=self._scratch_dir, enter=enter, pause=pause)
 
     async def screen(self, run: str, history: int = 0) -> list[str]:

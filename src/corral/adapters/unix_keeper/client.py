@@ -28,6 +28,7 @@ from corral.ports.keeper import (
     Workspace,
     WorkspaceRemoval,
 )
+from corral.ports.processes import Execution, Process, ProcessOrder
 from corral.ports.usage import Usage
 
 _T = TypeVar("_T")
@@ -99,6 +100,9 @@ class KeeperClient:
             Workspace, "prepare_workspace", _SLOW_SECONDS, team=team, agent=agent, kind=kind, path=path, repo=repo
         )
 
+    async def register_server(self, *, path: str, profile: str) -> str:
+        return await self._call(str, "register_server", _SLOW_SECONDS, path=path, profile=profile)
+
     async def inspect_workspaces(self, team: str) -> list[WorkspaceRemoval]:
         return await self._call(list[WorkspaceRemoval], "inspect_workspaces", _SLOW_SECONDS, team=team)
 
@@ -137,8 +141,8 @@ class KeeperClient:
     async def watch_ready(self, team: str, run: str) -> None:
         await self._call(type(None), "watch_ready", team=team, run=run)
 
-    async def stop(self, team: str, runs: dict[str, str], grace: float) -> Ended:
-        return await self._call(Ended, "stop", _SLOW_SECONDS + grace, team=team, runs=runs, grace=grace)
+    async def stop(self, team: str, runs: dict[str, str], grace: float, *, spare: bool) -> Ended:
+        return await self._call(Ended, "stop", _SLOW_SECONDS + grace, team=team, runs=runs, grace=grace, spare=spare)
 
     async def take_down(self, team: str, grace: float) -> Ended:
         return await self._call(Ended, "take_down", _SLOW_SECONDS + grace, team=team, grace=grace)
@@ -149,8 +153,8 @@ class KeeperClient:
     async def census(self, team: str) -> list[Check]:
         return await self._call(list[Check], "census", team=team)
 
-    async def send(self, team: str, run: str, text: str, *, enter: bool) -> None:
-        await self._call(type(None), "send", SEND_SECONDS, team=team, run=run, text=text, enter=enter)
+    async def send(self, team: str, run: str, text: str, *, enter: bool, last: bool) -> None:
+        await self._call(type(None), "send", SEND_SECONDS, team=team, run=run, text=text, enter=enter, last=last)
 
     async def forget_agent(self, team: str, agent: str) -> None:
         await self._call(type(None), "forget_agent", team=team, agent=agent)
@@ -175,6 +179,44 @@ class KeeperClient:
             since=since,
             wait=wait,
         )
+
+    async def execute(self, team: str, order: ProcessOrder, wait: float | None, limit: int) -> Execution:
+        return await self._call(Execution, "execute", _patience(wait), team=team, order=order, wait=wait, limit=limit)
+
+    async def processes(self, team: str, agent: str) -> list[Process]:
+        return await self._call(list[Process], "processes", team=team, agent=agent)
+
+    async def read_process(
+        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None
+    ) -> Execution:
+        return await self._call(
+            Execution, "read_process", _patience(wait),
+            team=team, agent=agent, process=process, after=after, limit=limit, wait=wait,
+        )  # fmt: skip
+
+    async def wait_process(self, team: str, agent: str, process: str, *, wait: float | None) -> Process:
+        return await self._call(
+            Process, "wait_process", _patience(wait), team=team, agent=agent, process=process, wait=wait
+        )
+
+    async def write_process(self, team: str, agent: str, process: str, *, data: bytes, eof: bool) -> None:
+        await self._call(type(None), "write_process", team=team, agent=agent, process=process, data=data, eof=eof)
+
+    async def resize_process(self, team: str, agent: str, process: str, *, columns: int, rows: int) -> None:
+        await self._call(
+            type(None), "resize_process", team=team, agent=agent, process=process, columns=columns, rows=rows
+        )
+
+    async def signal_process(self, team: str, agent: str, process: str, *, number: int) -> int:
+        return await self._call(int, "signal_process", team=team, agent=agent, process=process, number=number)
+
+    async def end_process(self, team: str, agent: str, process: str, *, grace: float) -> Execution:
+        return await self._call(
+            Execution, "end_process", _SLOW_SECONDS + grace, team=team, agent=agent, process=process, grace=grace
+        )
+
+    async def forget_processes(self, team: str, agent: str, processes: list[str]) -> None:
+        await self._call(type(None), "forget_processes", team=team, agent=agent, processes=processes)
 
     async def shelter_daemon(self, pid: int) -> None:
         await self._call(type(None), "shelter_daemon", pid=pid)
@@ -267,6 +309,11 @@ class KeeperClient:
         for future in self._pending.values():
             if not future.done():
                 future.set_exception(_gone("a call"))
+
+
+def _patience(wait: float | None) -> float | None:
+    """How long a call may take that waits so long for something."""
+    return None if wait is None else wait + QUICK_SECONDS
 
 
 def _described(writer: asyncio.StreamWriter) -> str:

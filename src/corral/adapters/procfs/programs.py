@@ -1,11 +1,13 @@
-"""Which process is the program of a session: the one child of the shell that runs its launch file."""
+"""The program of a session: the one child of the shell that runs its launch file."""
 
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Sequence
 
 from corral.adapters.procfs import processes as proc
+from corral.ports.keeper import ExitStatus
 from corral.ports.runtime import Session
 
 #: How long a shell may take to get to the program. Past that its own process is shown until somebody looks again.
@@ -30,3 +32,8 @@ async def find_programs(sessions: Sequence[Session]) -> None:
         if not unknown or loop.time() > deadline:
             return
         await asyncio.sleep(0.002)
+
+
+def exit_status(code: int) -> ExitStatus:
+    """How the program ended, by the exit code of its shell, which says it as shells do: 128 and a signal's number."""
+    return ExitStatus(signal=code - 128) if 128 < code <= 128 + signal.SIGRTMAX else ExitStatus(code=code)

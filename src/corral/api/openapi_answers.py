@@ -1,0 +1,165 @@
+"""Answers that are put together by hand, as types: what the OpenAPI document says of them.
+
+A test takes what the daemon really answers for one of these, and nothing may be left over or missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from corral.domain.records import Who
+from corral.ports.usage import Pressure
+from corral.service.agents import AgentDone, AgentRemoved
+from corral.service.holding import AgentHeld
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of them: these keys, and no others."""
+
+
+class Health(Told, frozen=True):
+    """How the daemon is."""
+
+    version: str
+    pid: int
+    instance: str
+    home: str
+    runtime: str
+    started_at: str
+    teams: int
+    agents: int
+    keeper: Annotated[str, Meta(description="`present` if the daemon has a connection to it, else `absent`")]
+
+
+class Stopped(Told, frozen=True):
+    """The daemon ends after this answer."""
+
+    stopped: bool
+    pid: int
+
+
+class Agent(Told, frozen=True):
+    """An agent that is up."""
+
+    team: str
+    agent: str
+    state: str
+    activity: str
+    paused: bool
+    pid: int | None
+    user: str
+    host: str
+    workspace: str
+    containment: str
+    containment_why: str
+    restarts: int
+    since: str
+    command: list[str]
+    processes: Annotated[int, Meta(description="how many commands run that were started for it")]
+    exit_code: int | None
+    reason: str
+    prompt: str
+    terminal: str
+
+
+class Stat(Told, frozen=True):
+    """What an agent uses, or with an empty `agent` its team as a whole. A number that nobody can tell is null."""
+
+    team: str
+    agent: str
+    state: str
+    paused: bool
+    time: str
+    cpu_percent: float | None
+    cpu_seconds: float | None
+    memory_current: int | None
+    memory_peak: int | None
+    memory_limit: int | None
+    tasks: int | None
+    tasks_limit: int | None
+    pressure: Pressure | None
+    oom_kills: int | None
+    containment: str
+    cgroup: str
+
+
+class Stats(Told, frozen=True):
+    """What is used at one moment."""
+
+    stats: list[Stat]
+
+
+class AttachCommand(Told, frozen=True):
+    """The command that joins an agent's terminal."""
+
+    team: str
+    agent: str
+    argv: list[str]
+    user: str
+    terminal: str
+
+
+class Screen(Told, frozen=True):
+    """The lines of a terminal."""
+
+    team: str
+    agent: str
+    lines: list[str]
+
+
+class Event(Told, frozen=True):
+    """An entry of the journal."""
+
+    seq: int
+    time: str
+    team: str
+    agent: str
+    event: str
+    who: Who
+    outcome: str
+    data: dict[str, Any]
+
+
+class Noted(Told, frozen=True):
+    """How many events were taken down."""
+
+    noted: int
+
+
+class Error(Told, frozen=True, forbid_unknown_fields=False):
+    """What went wrong. More keys may follow."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+class Failure(Told, frozen=True):
+    """The answer of every request that failed."""
+
+    error: Error
+
+
+class AgentsDone(Told, frozen=True):
+    """What became of some agents."""
+
+    team: str
+    agents: Sequence[AgentDone]
+
+
+class AgentsRemoved(Told, frozen=True):
+    """What became of agents that were to be removed."""
+
+    team: str
+    agents: Sequence[AgentRemoved]
+
+
+class AgentsHeld(Told, frozen=True):
+    """What became of agents that were to be paused or resumed."""
+
+    team: str
+    agents: Sequence[AgentHeld]

@@ -1,0 +1,57 @@
+"""Whose processes a command line means. In an agent it is the agent's own, unless another one is named."""
+
+import os
+
+from corral.cli.command import AGENTS, TEAM, Invocation, Option
+from corral.cli.targets import agent_and_team, here
+from corral.client.answers import ask
+from corral.client.wire import target
+from corral.places import Places
+
+OF_AGENT = (
+    Option("agent", value="AGENT", summary="only processes of this agent, AGENT or TEAM/AGENT", offers=AGENTS),
+    TEAM,
+)
+
+
+class Whose:
+    """A team and an agent, either of which may be left open, and the requests about their processes."""
+
+    __slots__ = ("agent", "places", "team")
+
+    def __init__(self, places: Places, team: str | None, agent: str | None) -> None:
+        self.places = places
+        self.team = team
+        self.agent = agent
+
+    def request(self, path: str, *parameters: tuple[str, str | None]) -> str:
+        """A path with who is meant, and more parameters."""
+        return target(path, [("team", self.team), ("agent", self.agent), ("cwd", here()), *parameters])
+
+    def about(self, process: str, path: str = "", *parameters: tuple[str, str | None]) -> str:
+        """The request about one process."""
+        # What is no id must not lead to another path.
+        return self.request("/v1/processes/" + "".join(map(_harmless, process)) + path, *parameters)
+
+
+def whose(invocation: Invocation) -> Whose:
+    """Whom `--agent` and `--team` name; in an agent, that one if they name nobody."""
+    team, agent = agent_and_team(invocation.text("team"), invocation.text("agent"))
+    if team is None and agent is None:
+        team, agent = own_agent(invocation.places)
+    return Whose(invocation.places, team, agent)
+
+
+def own_agent(places: Places) -> tuple[str | None, str | None]:
+    """The team and the agent that this command runs in, if they are of the instance that it talks to."""
+    team, agent, instance = (os.environ.get(f"CORRAL_{name}") for name in ("TEAM", "AGENT", "INSTANCE"))
+    if not (team and agent and instance):
+        return None, None
+    # In an agent of one instance, somebody may well talk to another one.
+    if ask(places, "GET", "/v1/health").get("instance") != instance:
+        return None, None
+    return team, agent
+
+
+def _harmless(letter: str) -> str:
+    return letter if letter.isascii() and letter.isalnum() else "-"

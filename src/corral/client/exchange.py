@@ -1,0 +1,62 @@
+"""A request whose answer is taken as it comes, by somebody who waits for other things as well."""
+
+from corral.client.wire import Connection, Response, broken, whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from corral.places import Places
+
+
+class Exchange:
+    """A request that was sent. It has a descriptor to wait for (`fileno`), and no limit of time.
+
+    `DaemonAbsentError` if nobody listens.
+    """
+
+    __slots__ = ("_connection", "_headers", "over", "status")
+
+    def __init__(
+        self,
+        places: "Places",
+        method: str,
+        target: str,
+        body: bytes = b"",
+        headers: "Sequence[tuple[str, str]]" = (),
+    ) -> None:
+        self._connection = Connection(places, method, target, body, headers, None)
+        self._headers: dict[str, str] = {}
+        #: 0 until the head of the answer has come.
+        self.status = 0
+        #: The answer has come to its end.
+        self.over = False
+
+    def fileno(self) -> int:
+        """What becomes readable when more of the answer has come."""
+        return self._connection.socket.fileno()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def receive(self) -> None:
+        """Take in more of the answer; waits for it if there is none yet."""
+        connection = self._connection
+        data = connection.receive()
+        self.over = not data
+        connection.buffer += data
+        if not self.status and (head := connection.parsed_head()) is not None:
+            self.status, self._headers = head
+
+    def lines(self) -> "list[bytes]":
+        """The lines that have come, each of them once."""
+        if not self.status:
+            return []
+        *whole_lines, self._connection.buffer = self._connection.buffer.split(b"\n")
+        return [line for line in whole_lines if line]
+
+    def response(self) -> Response:
+        """The whole answer, once it is over."""
+        if not self.status:
+            raise broken("never came: it closed the connection")
+        return whole(self.status, self._headers, self._connection.buffer)

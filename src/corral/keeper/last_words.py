@@ -1,0 +1,26 @@
+"""What a run had to say before it ended, as its screen shows it; without a terminal, as its output does."""
+
+from __future__ import annotations
+
+from corral.domain.errors import CorralError
+from corral.keeper.runtimes import Runtimes
+
+#: Lines of the screen that are kept as an agent's last words, and their size.
+_WORDS_LINES, _WORDS_CHARACTERS = 20, 2000
+#: Lines above the screen in which the end of the record is looked for.
+_SCREEN_LINES = 2000
+
+
+async def last_screen(runtime: Runtimes, run: str) -> list[str]:
+    """The screen of a run with what is above it; nothing if it went with its server."""
+    try:
+        return await runtime.screen(run, history=_SCREEN_LINES)
+    except CorralError:
+        return []  # what was recorded is all there is
+
+
+async def last_words(runtime: Runtimes, run: str) -> str:
+    """The end of it, short enough for a person to read in passing."""
+    lines = await last_screen(runtime, run)
+    text = "\n".join(line.rstrip() for line in lines[-_WORDS_LINES:]).strip()
+    return text[-_WORDS_CHARACTERS:]

@@ -1,0 +1,244 @@
+"""What a keeper does for the processes of one team: commands that were started for its agents.
+
+The processes run under a host of their own (`ports.processes`), which goes on when this keeper does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+
+from corral.domain.environment import AGENT_VARIABLE, PROCESS_VARIABLE
+from corral.domain.errors import CorralError, NotFoundError, RefusedError
+from corral.domain.unattended import unattended
+from corral.keeper.tools import HostTools
+from corral.ports.keeper import Degraded, ExitStatus, ProcessCount, ProcessEnded, Report
+from corral.ports.processes import RUN_PREFIX, Execution, OutputPage, Process, ProcessOrder
+from corral.ports.recording import Launches
+
+log = logging.getLogger("corral.keeper")
+
+#: Commands of one agent that may run at once. Past it, the next one is refused: nothing that runs is ended for it.
+MOST_RUNNING = 2048
+#: How long what happened may wait to be told.
+_TELL_SECONDS = 0.02
+
+
+class TeamProcesses:
+    """The processes of one team. `report` carries what happens by itself to whoever listens."""
+
+    def __init__(self, tools: HostTools, team: str, launches: Launches, report: Callable[[Report], None]) -> None:
+        self._team = team
+        self._containment = tools.containment
+        self._launches = launches
+        self._report = report
+        #: Everything that runs under the team's host, runs of agents without a terminal included.
+        self.hosted = tools.processes(team, self)
+        #: By agent, the commands that run, as far as this keeper has heard. None until it has looked.
+        self._running: dict[str, set[str]] | None = None
+        #: What ended, and whose count changed, since that was told last.
+        self._ended: list[ProcessEnded] = []
+        self._changed: set[str] = set()
+        self._telling: asyncio.TimerHandle | None = None
+        #: The host that was given a place of its own.
+        self._sheltered: int | None = None
+
+    # Starting
+
+    async def execute(self, order: ProcessOrder, wait: float | None, limit: int) -> Execution:
+        """Start a command and wait for its end; see `Keeper.execute`."""
+        running = (await self._known()).setdefault(order.agent, set())
+        if order.process not in running and len(running) >= MOST_RUNNING:
+            raise RefusedError(
+                f"{order.agent} has {len(running)} processes that run, and may have {MOST_RUNNING}",
+                "end some: corral proc ls shows them, corral proc kill ends one",
+            )
+        # Whoever waits may go away; a start that was begun is finished all the same.
+        process = await asyncio.shield(self._start(order))
+        if process.running and wait != 0:
+            try:
+                async with asyncio.timeout(wait):
+                    process = await self.hosted.exited(order.process)
+            except TimeoutError:
+                process = await self.hosted.get(order.process)
+        return await self._seen(process, 0, limit)
+
+    async def _start(self, order: ProcessOrder) -> Process:
+        environment = self._launches.environment_of(order.agent)
+        if environment is None:
+            raise CorralError(
+                f"the environment that {order.agent} was started with is gone",
+                f"corral restart {order.agent} starts it with the present one",
+            )
+        environment = unattended(environment, {}, order.environment, tty=order.tty)
+        environment |= {AGENT_VARIABLE: order.agent, PROCESS_VARIABLE: order.process}
+        if not os.path.isdir(order.directory):
+            raise NotFoundError(f"there is no directory {order.directory} to run it in")
+        place = await self._containment.place_of(self._team, order.agent)
+        process = await self.hosted.start(order, environment, place)
+        await self.shelter()
+        if process.running:
+            (await self._known()).setdefault(order.agent, set()).add(order.process)
+        self._count(order.agent)
+        return process
+
+    async def shelter(self) -> None:
+        """Give a new host a place where it shares nobody's fate."""
+        pid = self.hosted.server_pid
+        if pid is None or pid == self._sheltered:
+            return
+        self._sheltered = pid
+        try:
+            await self._containment.shelter(self._team, pid, "host")
+        except CorralError as error:
+            log.warning("the host of the processes of %s has no place of its own: %s", self._team, error.message)
+
+    # Looking
+
+    async def of_agent(self, agent: str) -> list[Process]:
+        """The processes of an agent; of all with an empty name."""
+        return [process for process in await self._commands() if agent in ("", process.agent)]
+
+    async def counts(self) -> dict[str, int]:
+        """How many commands of each agent run."""
+        return {agent: len(running) for agent, running in (await self._known()).items() if running}
+
+    async def read(self, agent: str, process: str, *, after: int, limit: int, wait: float | None) -> Execution:
+        """Output from a cursor on; see `Keeper.read_process`."""
+        found = await self._find(agent, process)
+        page = self.hosted.read(process, after, limit)
+        if not page.data and not page.omitted and not found.closed and wait != 0:
+            try:
+                async with asyncio.timeout(wait):
+                    found = await self.hosted.changed(process, after, late=not found.running)
+            except TimeoutError:
+                found = await self.hosted.get(process)
+        return await self._seen(found, after, limit)
+
+    async def wait(self, agent: str, process: str, *, wait: float | None) -> Process:
+        """Wait for the end of a command; see `Keeper.wait_process`."""
+        found = await self._find(agent, process)
+        if found.running and wait != 0:
+            try:
+                async with asyncio.timeout(wait):
+                    found = await self.hosted.exited(process)
+            except TimeoutError:
+                found = await self.hosted.get(process)
+        return found
+
+    async def _seen(self, process: Process, after: int, limit: int) -> Execution:
+        page = self.hosted.read(process.process, after, limit) if limit else OutputPage(data=b"", next=after)
+        survivors = [] if process.running else await self.hosted.members(process.process)
+        return Execution(process=process, page=page, survivors=survivors)
+
+    async def _commands(self) -> list[Process]:
+        return [process for process in await self.hosted.table() if not process.process.startswith(RUN_PREFIX)]
+
+    async def _find(self, agent: str, process: str) -> Process:
+        found = await self.hosted.get(process)
+        if agent not in ("", found.agent) or process.startswith(RUN_PREFIX):
+            raise NotFoundError(f"{agent} has no process {process}", "corral proc ls shows those it has")
+        return found
+
+    # Steering
+
+    async def write(self, agent: str, process: str, data: bytes, *, eof: bool) -> None:
+        """Give it something to read."""
+        await self._find(agent, process)
+        await self.hosted.write(process, data, eof=eof)
+
+    async def resize(self, agent: str, process: str, columns: int, rows: int) -> None:
+        """Change the size of its terminal."""
+        await self._find(agent, process)
+        await self.hosted.resize(process, columns, rows)
+
+    async def signal(self, agent: str, process: str, number: int) -> int:
+        """Send a signal to everything of it."""
+        await self._find(agent, process)
+        return await self.hosted.signal(process, number)
+
+    async def end(self, agent: str, process: str, grace: float) -> Execution:
+        """End everything of it; see `Keeper.end_process`."""
+        await self._find(agent, process)
+        left = await self.hosted.terminate(process, grace)
+        found = await self.hosted.get(process)
+        return Execution(process=found, page=OutputPage(data=b"", next=found.end), survivors=left)
+
+    async def forget(self, agent: str, processes: list[str]) -> None:
+        """Drop their records; see `Keeper.forget_processes`."""
+        for process in processes:
+            found = await self._find(agent, process)
+            if found.running or await self.hosted.members(process):
+                raise RefusedError(f"{process} still runs", f"corral proc kill {process} ends it")
+        await self.hosted.forget(processes)
+
+    async def forget_agent(self, agent: str) -> None:
+        """Drop the records of an agent that was removed."""
+        await self.hosted.forget([process.process for process in await self.of_agent(agent)])
+
+    async def end_server(self) -> None:
+        """End the host, with every record. Nothing runs under it any more."""
+        await self.hosted.end_server()
+        self._running = None
+        self._sheltered = None
+
+    def close(self) -> None:
+        """Let go of everything; nothing ends by it."""
+        if self._telling is not None:
+            self._telling.cancel()
+            self._tell()
+        self.hosted.close()
+
+    # ProcessListener
+
+    def ended(self, process: Process) -> None:
+        """A command has ended: tell, and count again."""
+        if process.process.startswith(RUN_PREFIX):
+            return
+        if self._running is not None:
+            self._running.get(process.agent, set()).discard(process.process)
+        self._ended.append(
+            ProcessEnded(
+                team=self._team, agent=process.agent, process=process.process, exit=process.exit or ExitStatus()
+            )
+        )
+        self._count(process.agent)
+
+    def recording_failed(self, agent: str, why: str) -> None:
+        """Output is not kept any more; the process goes on."""
+        self._report(Degraded(team=self._team, agent=agent, why=why))
+
+    def host_lost(self, why: str) -> None:
+        """The host is gone; what ran under it goes on."""
+        log.warning("the host of the processes of %s is gone: %s", self._team, why)
+        self._sheltered = None
+
+    # Counting
+
+    async def _known(self) -> dict[str, set[str]]:
+        if self._running is None:
+            found: dict[str, set[str]] = {}
+            for process in await self._commands():
+                if process.running:
+                    found.setdefault(process.agent, set()).add(process.process)
+            if self._running is None:  # while we looked, somebody else may have
+                self._running = found
+        return self._running
+
+    def _count(self, agent: str) -> None:
+        self._changed.add(agent)
+        if self._telling is None:
+            self._telling = asyncio.get_running_loop().call_later(_TELL_SECONDS, self._tell)
+
+    def _tell(self) -> None:
+        """Tell what ended and how many run: not for every command by itself, and after whoever waits for its end."""
+        self._telling = None
+        for ended in self._ended:
+            self._report(ended)
+        self._ended.clear()
+        for agent in self._changed:
+            running = len((self._running or {}).get(agent, ()))
+            self._report(ProcessCount(team=self._team, agent=agent, running=running))
+        self._changed.clear()

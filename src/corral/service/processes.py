@@ -1,0 +1,272 @@
+"""The use cases around processes: commands that are run for agents, and what becomes of them.
+
+A process is the keeper's: it says what there is and how it ended. Here is decided whether a command may run, how long
+somebody waits for it, and what is written down about it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from corral.domain.errors import CorralError, NotFoundError, UnavailableError
+from corral.domain.process_output import Shown
+from corral.domain.records import Agent, NewEvent, Who
+from corral.domain.signal_names import name_of
+from corral.ports.processes import Execution, Process, Survivor
+from corral.service import process_orders
+from corral.service.context import Context
+from corral.service.patience import Patience
+from corral.service.process_notes import ProcessNotes
+from corral.service.process_orders import OTHER_SHELL, Plan, Wanted, is_process_id
+from corral.service.process_reading import Place, ProcessReader, Question, Reading
+from corral.service.reaching import keeper_soon
+from corral.service.resolve import find_agent, find_team
+from corral.service.running import must_run
+
+#: Ids of which it is remembered whose they are, so that they need not be looked for; the oldest go first.
+_MOST_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Executed:
+    """What became of a command that was to be run."""
+
+    team: str
+    process: Process
+    shown: Shown
+    timed_out: bool
+    #: It ended in `&`, and was run without it in the background.
+    promoted: bool
+    survivors: Sequence[Survivor]
+    #: What a person should know besides; empty if there is nothing.
+    note: str
+
+
+class Processes:
+    """The use cases."""
+
+    def __init__(self, context: Context) -> None:
+        self._registry = context.registry
+        self._supervisor = context.supervisor
+        self._reader = ProcessReader(context.supervisor)
+        self._notes = ProcessNotes(context.registry)
+        #: The team and the agent of processes, by id.
+        self._owners: dict[str, tuple[str, str]] = {}
+
+    async def settled(self) -> None:
+        """Wait until everything that was done is in the journal."""
+        await self._notes.settled()
+
+    # Starting
+
+    async def execute(self, who: Who, agent: Agent, wanted: Wanted) -> Executed:
+        """Run a command in an agent's place, and wait for its end as long as the caller likes.
+
+        One that is to run in the background, or ends in `&`, is answered for at once, even if it is about to fail.
+        A command that has not ended when time is up goes on.
+        """
+        process_orders.check(wanted)
+        must_run(
+            agent,
+            ended="nothing can be run for it",
+            paused="what it runs would stand still until it goes on",
+            then="run it",
+        )
+        patience = Patience(wanted.timeout)
+        plan, seen = await self._started(who, agent, wanted, patience)
+        place = Place(agent.team, agent.name, seen.process.process)
+        unread = "" if wanted.input is None else await self._feed(place, wanted.input)
+        if seen.process.running and not plan.background and (wanted.input is not None or not patience.over):
+            await self._until_ended(place, patience)
+            seen = await self._reader.look(place, 0, wanted.limit, 0.0)
+        return Executed(
+            team=agent.team,
+            process=seen.process,
+            shown=await self._reader.ends(place, seen, wanted.limit),
+            timed_out=seen.process.running and not plan.background,
+            promoted=plan.promoted,
+            survivors=seen.survivors,
+            note="; ".join(part for part in (unread, *_remarks(plan, seen, wanted.timeout)) if part),
+        )
+
+    async def _started(self, who: Who, agent: Agent, wanted: Wanted, patience: Patience) -> tuple[Plan, Execution]:
+        """The command, started, and seen when it ended or a portion of the time was over."""
+        plan = process_orders.plan(agent, wanted)
+        try:
+            return plan, await self._start(who, agent, wanted, plan, patience)
+        except NotFoundError:
+            if wanted.command is None:
+                raise
+        # There is no bash, or no such directory. With the shell that every host has, it will be known which.
+        plan = process_orders.plan(agent, wanted, OTHER_SHELL)
+        return plan, await self._start(who, agent, wanted, plan, patience)
+
+    async def _start(self, who: Who, agent: Agent, wanted: Wanted, plan: Plan, patience: Patience) -> Execution:
+        order = plan.order
+        if order.process not in self._owners:
+            # Written before it is so: a command may be over before anybody hears that it began.
+            about = {"process": order.process, **process_orders.fingerprint(wanted)}
+            self._note(who, agent.key, "process.started", about)
+            self._remember(order.process, agent.key)
+        wait = 0.0 if plan.background or wanted.input is not None else patience.portion
+        try:
+            # The keeper knows an order again by its id: whichever keeper gets it, it is started once.
+            return await self._supervisor.insist(lambda keeper: keeper.execute(agent.team, order, wait, wanted.limit))
+        except CorralError as error:
+            outcome = "unknown" if isinstance(error, UnavailableError) else "failed"
+            self._note(who, agent.key, "process.failed", {"process": order.process, "error": error.code}, outcome)
+            self._owners.pop(order.process, None)
+            raise
+
+    async def _feed(self, place: Place, data: bytes) -> str:
+        """Give it its input. One that did not want to read it all is not failed, but told of."""
+        keeper = await keeper_soon(self._supervisor)
+        try:
+            await keeper.write_process(place.team, place.agent, place.process, data=data, eof=True)
+        except UnavailableError:
+            raise
+        except CorralError as error:
+            return f"it has not read all of its input: {error.message}"
+        return ""
+
+    # Looking
+
+    async def list(self, *, team: str, agent: str, cwd: str) -> list[tuple[str, Process]]:
+        """Processes with their teams, the oldest of each team first: of an agent, of a team, or all."""
+        if agent:
+            found = find_agent(self._registry, team=team, agent=agent, cwd=cwd)
+            teams, agent = [found.team], found.name
+        else:
+            teams = [find_team(self._registry, name=team).name] if team else sorted(self._registry.teams)
+        listed = await asyncio.gather(*(self._of(name, agent) for name in teams))
+        return [(name, process) for name, processes in zip(teams, listed, strict=True) for process in processes]
+
+    async def find(self, process: str, *, team: str, agent: str, cwd: str) -> Place:
+        """Where the process of that id is. With a team or an agent, only theirs are meant."""
+        if not is_process_id(process):
+            raise _no_process(process)
+        if agent:
+            found = find_agent(self._registry, team=team, agent=agent, cwd=cwd)
+            return Place(found.team, found.name, process)
+        if process not in self._owners:
+            await self.list(team=team, agent="", cwd="")
+        owner = self._owners.get(process)
+        if owner not in self._registry.agents or (team and owner[0] != team):
+            raise _no_process(process)
+        return Place(*owner, process)
+
+    async def get(self, place: Place) -> Process:
+        """A process as it is now."""
+        return await self._ended(place, 0.0)
+
+    async def wait(self, place: Place, seconds: float | None) -> Process:
+        """The process once its command has ended, or time is up."""
+        process_orders.check_seconds("wait", seconds)
+        return await self._until_ended(place, Patience(seconds))
+
+    async def read(self, place: Place, question: Question) -> Reading:
+        """What it wrote; see `ProcessReader.read`."""
+        _check(question)
+        return await self._reader.read(place, question)
+
+    def follow(self, place: Place, question: Question) -> AsyncIterator[Reading]:
+        """What it writes, as it comes; see `ProcessReader.follow`."""
+        _check(question)
+        return self._reader.follow(place, question)
+
+    # Steering
+
+    async def write(self, who: Who, place: Place, data: bytes, *, eof: bool) -> None:
+        """Give it something to read; with `eof` nothing after it."""
+        keeper = await keeper_soon(self._supervisor)
+        await keeper.write_process(place.team, place.agent, place.process, data=data, eof=eof)
+        self._notes.add_written(who, place.team, place.agent, place.process, len(data))
+
+    async def signal(self, who: Who, place: Place, number: int) -> int:
+        """Send a signal to everything of it; to how many it went."""
+        keeper = await keeper_soon(self._supervisor)
+        reached = await keeper.signal_process(place.team, place.agent, place.process, number=number)
+        self._note_about(who, place, "process.signalled", signal=name_of(number), reached=reached)
+        return reached
+
+    async def kill(self, who: Who, place: Place, grace: float) -> Execution:
+        """End everything of it: politely, then after `grace` seconds by force. `survivors` is what would not end."""
+        process_orders.check_seconds("grace", grace)
+        try:
+            ended = await self._supervisor.insist(
+                lambda keeper: keeper.end_process(place.team, place.agent, place.process, grace=grace)
+            )
+        except UnavailableError as error:
+            self._note_about(who, place, "process.killed", "unknown", error=error.code)
+            raise
+        left = [survivor.pid for survivor in ended.survivors]
+        self._note_about(who, place, "process.killed", "failed" if left else "ok", **({"left": left} if left else {}))
+        return ended
+
+    async def resize(self, place: Place, columns: int, rows: int) -> None:
+        """Change the size of its terminal."""
+        process_orders.check_size(columns, rows)
+        keeper = await keeper_soon(self._supervisor)
+        await keeper.resize_process(place.team, place.agent, place.process, columns=columns, rows=rows)
+
+    async def remove(self, who: Who, place: Place) -> None:
+        """Forget a process of which nothing runs, with its output."""
+        keeper = await keeper_soon(self._supervisor)
+        await keeper.forget_processes(place.team, place.agent, [place.process])
+        self._owners.pop(place.process, None)
+        self._note_about(who, place, "process.removed")
+
+    async def _of(self, team: str, agent: str) -> Sequence[Process]:
+        found = await self._supervisor.insist(lambda keeper: keeper.processes(team, agent))
+        for process in found:
+            self._remember(process.process, (team, process.agent))
+        return found
+
+    async def _until_ended(self, place: Place, patience: Patience) -> Process:
+        while True:
+            process = await self._ended(place, patience.portion)
+            if not process.running or patience.over:
+                return process
+
+    async def _ended(self, place: Place, wait: float) -> Process:
+        return await self._supervisor.insist(
+            lambda keeper: keeper.wait_process(place.team, place.agent, place.process, wait=wait)
+        )
+
+    def _remember(self, process: str, owner: tuple[str, str]) -> None:
+        self._owners[process] = owner
+        if len(self._owners) > _MOST_REMEMBERED:
+            del self._owners[next(iter(self._owners))]
+
+    def _note_about(self, who: Who, place: Place, event: str, outcome: str = "ok", **data: object) -> None:
+        self._note(who, (place.team, place.agent), event, {"process": place.process, **data}, outcome)
+
+    def _note(self, who: Who, owner: tuple[str, str], event: str, data: dict[str, object], outcome: str = "ok") -> None:
+        team, agent = owner
+        self._notes.add(who, NewEvent(event=event, team=team, agent=agent, outcome=outcome, data=data))
+
+
+def _check(question: Question) -> None:
+    process_orders.check_limit(question.limit)
+    process_orders.check_seconds("wait", question.wait)
+
+
+def _no_process(process: str) -> NotFoundError:
+    return NotFoundError(f"there is no process {process[:100]}", "corral proc ls shows those there are")
+
+
+def _remarks(plan: Plan, seen: Execution, timeout: float | None) -> list[str]:
+    """What a person should know besides the result."""
+    process = seen.process
+    said = [plan.note]
+    if plan.promoted:
+        said.append(f"it ended in &, so it runs in the background as {process.process}")
+    elif process.running and not plan.background:
+        said.append(f"it has not ended after {timeout:g} s and goes on as {process.process}")
+    if seen.survivors:
+        count = len(seen.survivors)
+        what = "1 process" if count == 1 else f"{count} processes"
+        said.append(f"{what} that it started did not end with it: corral proc kill {process.process} ends them")
+    return [*said, process.trouble]

@@ -1,0 +1,147 @@
+"""The daemon's real server on a real socket, with a fake keeper behind it."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from corral import hosting
+from corral.adapters.sqlite.store import SqliteStore
+from corral.api.app import Services, make_app
+from corral.api.server import DaemonServer
+from corral.places import Places
+from corral.ports.keeper import Keeper
+from corral.service.agents import Agents
+from corral.service.context import Context
+from corral.service.down import Down
+from corral.service.holding import Holding
+from corral.service.journal import Journal
+from corral.service.processes import Processes
+from corral.service.stats import Stats
+from corral.service.up import Up
+from corral.supervise.registry import Registry
+from corral.supervise.supervisor import Supervisor
+from tests.support.records import AGENT, PERSON, TEAM
+from tests.unit.service.fake_keeper import FakeKeeper
+
+OTHER_TEAM = replace(TEAM, name="toys", file="/y/corral.toml", directory="/y")
+AGENTS = (AGENT, replace(AGENT, name="b", position=1), replace(AGENT, team="toys", name="z", workspace="/y"))
+
+
+@dataclass
+class Reply:
+    """What the daemon answered."""
+
+    status: int
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def error(self) -> Any:
+        return self.json["error"]
+
+
+class Scene:
+    """A daemon with two teams, and what may be asked of it."""
+
+    def __init__(self, services: Services, keeper: FakeKeeper, store: SqliteStore, socket: str) -> None:
+        self.services = services
+        self.processes = services.processes
+        self.registry = services.registry
+        self.keeper = keeper
+        self.store = store
+        self.socket = socket
+
+    async def ask(self, method: str, target: str, body: object = None) -> Reply:
+        """One request, over a connection of its own."""
+        reader, writer = await self.begin(method, target, body)
+        try:
+            head, _, content = (await reader.read()).partition(b"\r\n\r\n")
+            return Reply(int(head.split(b" ")[1]), content)
+        finally:
+            writer.close()
+
+    async def begin(
+        self, method: str, target: str, body: object = None
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A request whose answer is not waited for."""
+        content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        reader, writer = await asyncio.open_unix_connection(self.socket, limit=1 << 26)
+        head = f"{method} {target} HTTP/1.0\r\nContent-Length: {len(content)}\r\nConnection: close\r\n\r\n"
+        writer.write(head.encode() + content)
+        return reader, writer
+
+    async def stream(self, target: str) -> AsyncIterator[Any]:
+        """The lines of an answer, as they come."""
+        reader, writer = await self.begin("GET", target)
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            while line := await reader.readline():
+                yield json.loads(line)
+        finally:
+            writer.close()
+
+    async def exec(self, query: str = "agent=a", **body: object) -> Reply:
+        return await self.ask("POST", f"/v1/exec?{query}", body)
+
+    async def journal(self) -> list[tuple[str, str, dict[str, object]]]:
+        await self.processes.settled()
+        events = await self.store.events()
+        return [(event.event, event.outcome, event.data) for event in events]
+
+
+@contextlib.asynccontextmanager
+async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
+    """A daemon that serves at `socket`."""
+    keeper = FakeKeeper()
+
+    async def connect(*_: object) -> Keeper:
+        return cast("Keeper", keeper)
+
+    store = await SqliteStore.open(str(directory / "corral.db"))
+    registry = Registry(store, lambda: 0.0, str(directory / "at-rest"))
+    await registry.commit(PERSON, teams=[TEAM, OTHER_TEAM], agents=AGENTS)
+    places = Places(str(directory), str(directory))
+    supervisor = Supervisor(registry, connect, lambda: 0.0)
+    context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=lambda: 0.0)
+    services = Services(
+        places=places,
+        instance="i",
+        started_at=0.0,
+        registry=registry,
+        supervisor=supervisor,
+        up=Up(context),
+        down=Down(context),
+        agents=Agents(context),
+        holding=Holding(context),
+        stats=Stats(context),
+        processes=Processes(context),
+        journal=Journal(context),
+        end=lambda: server.end(),
+        busy=lambda _: None,
+    )
+    server = DaemonServer(make_app(services))
+    serving = asyncio.ensure_future(server.serve(sockets=[hosting.listen(socket)]))
+    try:
+        yield Scene(services, keeper, store, socket)
+    finally:
+        server.end()
+        await serving
+        await services.processes.settled()
+        await store.close()
+
+
+def play(directory: Path, act: Callable[[Scene], Awaitable[None]]) -> None:
+    """Do something with a daemon that serves."""
+
+    async def run() -> None:
+        async with served(directory, str(directory / "d.sock")) as scene:
+            await asyncio.wait_for(act(scene), 60)
+
+    asyncio.run(run())

@@ -1,0 +1,82 @@
+"""Output on its way to the disk: in bursts, and never more in memory than a burst."""
+
+import asyncio
+
+from corral.keeper.recorder import Recorder
+from corral.ports.keeper import LogPage
+
+
+class Log:
+    """Counts what is held and what is written."""
+
+    def __init__(self) -> None:
+        self.held = self.most_held = self.writes = 0
+        self.of: list[tuple[str, int] | None] = []
+
+    @property
+    def dirty(self) -> bool:
+        return self.held > 0
+
+    def add(self, time: float, data: bytes, of: tuple[str, int] | None = None) -> None:
+        self.held += len(data)
+        self.most_held = max(self.held, self.most_held)
+        self.of.append(of)
+
+    def flush(self) -> None:
+        self.held = 0
+        self.writes += 1
+
+    def recorded(self, run: str) -> int:
+        return 7
+
+    def read(self, *, after: int | None, lines: int | None, since: float | None) -> LogPage:
+        return LogPage(entries=[], next=0)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def recorder_of(log: Log) -> Recorder:
+    return Recorder(log, on_activity=lambda word, at: None, on_trouble=lambda why: None)
+
+
+def test_small_pieces_are_written_together() -> None:
+    async def scenario() -> None:
+        log = Log()
+        recorder = recorder_of(log)
+        for _ in range(100):
+            recorder.add(b"x" * 100)
+        assert (log.held, log.writes) == (10_000, 0)
+        recorder.ended()
+        assert (log.held, log.writes) == (0, 1)
+
+    asyncio.run(scenario())
+
+
+def test_however_much_comes_at_once_no_more_than_a_burst_is_held() -> None:
+    async def scenario() -> None:
+        log = Log()
+        recorder = recorder_of(log)
+        for _ in range(100):
+            recorder.add(b"x" * (1 << 18), ("0123456789ab", 1))
+        assert log.most_held <= 1 << 20
+        assert log.writes == 25
+        recorder.ended()
+
+    asyncio.run(scenario())
+
+
+def test_what_is_from_no_terminal_is_kept_as_it_is_and_with_its_position() -> None:
+    async def scenario() -> None:
+        log = Log()
+        recorder = recorder_of(log)
+        question = b"\x1b[5n"
+        recorder.add(question)
+        assert log.held == 0, "it was the launch shell that asked the terminal"
+        recorder.add(question, ("0123456789ab", 4))
+        assert (log.held, log.of[-1]) == (4, ("0123456789ab", 4))
+        assert recorder.recorded("0123456789ab") == 7
+        assert log.held == 0, "what is recorded is on the disk"
+        recorder.ended()
+
+    asyncio.run(scenario())

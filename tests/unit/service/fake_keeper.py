@@ -1,0 +1,236 @@
+"""A keeper with processes that a test plays: they write, end and close when the test says so."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from corral.domain.errors import CorralError, NotFoundError, RefusedError
+from corral.ports.keeper import PROTOCOL, ExitStatus, Hello
+from corral.ports.processes import Execution, OutputPage, Process, ProcessOrder, Survivor
+
+
+@dataclass
+class Played:
+    """A process: what it wrote, and how it is."""
+
+    order: ProcessOrder
+    changed: asyncio.Condition
+    written: bytes = b""
+    #: Positions of bytes that were not kept: from, to.
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    exit: ExitStatus | None = None
+    running: bool = True
+    closed: bool = False
+    pids: list[int] = field(default_factory=lambda: [100])
+    survivors: list[Survivor] = field(default_factory=list)
+    trouble: str = ""
+    read: bytes = b""
+    eof: bool = False
+
+    async def write(self, data: bytes) -> None:
+        """More output."""
+        async with self.changed:
+            self.written += data
+            self.changed.notify_all()
+
+    async def end(self, code: int | None = 0, signal: int | None = None, *, close: bool = True) -> None:
+        """The command ends; without `close` somebody holds its output open."""
+        async with self.changed:
+            self.exit, self.running, self.closed = ExitStatus(code=code, signal=signal), False, close
+            self.pids = [] if close else [101]
+            self.changed.notify_all()
+
+    async def close(self) -> None:
+        """Nobody holds its output open any more."""
+        async with self.changed:
+            self.closed, self.pids = True, []
+            self.changed.notify_all()
+
+    def seen(self) -> Process:
+        return Process(
+            process=self.order.process,
+            agent=self.order.agent,
+            command=self.order.command,
+            started_at=1000.0,
+            running=self.running,
+            pid=100,
+            exit=self.exit,
+            ended_at=None if self.running else 1001.5,
+            closed=self.closed,
+            pids=self.pids,
+            end=len(self.written),
+            tty=self.order.tty,
+            stdin=self.order.stdin,
+            trouble=self.trouble,
+        )
+
+    def page(self, after: int, limit: int) -> OutputPage:
+        """As `Processes.read`: over one gap, and before the next."""
+        pieces: list[bytes] = []
+        cursor, omitted, gap_at, room = after, 0, 0, limit
+        for begin, end in [*self.gaps, (len(self.written), len(self.written))]:
+            if end <= cursor and begin != len(self.written):
+                continue
+            if cursor < begin:
+                pieces.append(self.written[cursor : min(begin, cursor + room)])
+                room -= len(pieces[-1])
+                cursor += len(pieces[-1])
+            if not room or begin == end or omitted:
+                break
+            if cursor >= begin:
+                gap_at, omitted, cursor = sum(map(len, pieces)), end - cursor, end
+        return OutputPage(data=b"".join(pieces), next=cursor, omitted=omitted, gap_at=gap_at)
+
+
+class FakeKeeper:
+    """The verbs of `ports.keeper.Keeper` that processes need."""
+
+    def __init__(self) -> None:
+        self.played: dict[str, Played] = {}
+        self.teams: dict[str, str] = {}
+        #: What was asked for, in order.
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        #: What a process does when it is started, at once. Ends well if nobody says otherwise.
+        self.at_start: Callable[[Played], None] = _ends
+        #: Programs that are not there.
+        self.missing: set[str] = set()
+        self.refuse: CorralError | None = None
+        self._waiting = 0
+
+    async def hello(self) -> Hello:
+        return Hello(
+            protocol=PROTOCOL, version="0", instance="i", user="u", host="h", boot_id="b", pid=1, containment="process"
+        )
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for something."""
+        return self._waiting
+
+    def only(self) -> Played:
+        (played,) = self.played.values()
+        return played
+
+    async def execute(self, team: str, order: ProcessOrder, wait: float | None, limit: int) -> Execution:
+        self.asked.append(("execute", {"order": order, "wait": wait, "limit": limit}))
+        if self.refuse is not None:
+            raise self.refuse
+        if order.argv[0] in self.missing:
+            raise NotFoundError(f"there is no program {order.argv[0]}")
+        if order.process not in self.played:
+            played = self.played[order.process] = Played(order, asyncio.Condition())
+            self.teams[order.process] = team
+            self.at_start(played)
+        played = self.played[order.process]
+        await self._until(played, lambda: not played.running, wait)
+        return self._seen(played, 0, limit)
+
+    async def processes(self, team: str, agent: str) -> list[Process]:
+        self.asked.append(("processes", {"team": team, "agent": agent}))
+        return [
+            played.seen()
+            for process, played in self.played.items()
+            if self.teams[process] == team and agent in ("", played.order.agent)
+        ]
+
+    async def read_process(
+        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None
+    ) -> Execution:
+        self.asked.append(("read_process", {"after": after, "limit": limit, "wait": wait}))
+        played = self._find(team, agent, process)
+        await self._until(played, lambda: len(played.written) > after or not played.running or played.closed, wait)
+        return self._seen(played, after, limit)
+
+    async def wait_process(self, team: str, agent: str, process: str, *, wait: float | None) -> Process:
+        self.asked.append(("wait_process", {"wait": wait}))
+        played = self._find(team, agent, process)
+        await self._until(played, lambda: not played.running, wait)
+        return played.seen()
+
+    async def write_process(self, team: str, agent: str, process: str, *, data: bytes, eof: bool) -> None:
+        played = self._find(team, agent, process)
+        if not played.order.stdin or played.eof or not played.running:
+            raise RefusedError(f"{process} cannot be written to", "start it with --stdin")
+        played.read += data
+        played.eof = eof
+        if eof and self.at_start is echoes:
+            await played.write(played.read)
+            await played.end()
+
+    async def resize_process(self, team: str, agent: str, process: str, *, columns: int, rows: int) -> None:
+        self._find(team, agent, process)
+        self.asked.append(("resize", {"columns": columns, "rows": rows}))
+
+    async def signal_process(self, team: str, agent: str, process: str, *, number: int) -> int:
+        played = self._find(team, agent, process)
+        self.asked.append(("signal", {"number": number}))
+        return len(played.pids)
+
+    async def end_process(self, team: str, agent: str, process: str, *, grace: float) -> Execution:
+        played = self._find(team, agent, process)
+        self.asked.append(("end", {"grace": grace}))
+        await played.end(None, 15)
+        return self._seen(played, len(played.written), 0)
+
+    async def forget_processes(self, team: str, agent: str, processes: list[str]) -> None:
+        for process in processes:
+            if self._find(team, agent, process).running:
+                raise RefusedError(f"{process} still runs", f"corral proc kill {process} ends it")
+        for process in processes:
+            del self.played[process]
+
+    def _find(self, team: str, agent: str, process: str) -> Played:
+        played = self.played.get(process)
+        if played is None or self.teams[process] != team or agent not in ("", played.order.agent):
+            raise NotFoundError(f"there is no process {process}", "corral proc ls shows those there are")
+        return played
+
+    @staticmethod
+    def _seen(played: Played, after: int, limit: int) -> Execution:
+        page = played.page(after, limit) if limit else OutputPage(data=b"", next=after)
+        return Execution(process=played.seen(), page=page, survivors=[] if played.running else played.survivors)
+
+    async def _until(self, played: Played, reached: Callable[[], bool], wait: float | None) -> None:
+        if reached() or wait == 0:
+            return
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(wait), played.changed:
+                await played.changed.wait_for(reached)
+        except TimeoutError:
+            return
+        finally:
+            self._waiting -= 1
+
+
+def _ends(played: Played) -> None:
+    played.exit, played.running, played.closed, played.pids = ExitStatus(code=0), False, True, []
+
+
+def runs(_: Played) -> None:
+    """For `at_start`: it goes on until the test ends it."""
+
+
+def echoes(_: Played) -> None:
+    """For `at_start`: once it has been told the end of its input, it writes it out and ends."""
+
+
+def prints(text: bytes, code: int = 0) -> Callable[[Played], None]:
+    """For `at_start`: it writes that and ends."""
+
+    def play(played: Played) -> None:
+        played.written = text
+        _ends(played)
+        played.exit = ExitStatus(code=code)
+
+    return play
+
+
+async def soon(reached: Callable[[], object], seconds: float = 10.0) -> None:
+    """Wait until something is so that nobody tells of."""
+    until = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < until, "it did not come to that"
+        await asyncio.sleep(0.001)
