@@ -132,12 +132,16 @@ def test_the_host_of_its_team_is_nobody_elses(instance: Instance) -> None:
     down(instance)
 
 
-def test_a_host_that_is_stopped_keeps_nobody_from_taking_the_team_down(instance: Instance) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("keeper", ["that knows it", "that comes later"])
+def test_a_host_that_is_stopped_keeps_nobody_from_taking_the_team_down(instance: Instance, keeper: str) -> None:
     instance.spec(toml({"a": {"command": IDLE, "terminal": "none"}}))
     instance.run("up")
     pid = ps(instance)["a"]["pid"]
     (host,) = hosts(instance)
     send_signal(host, signal.SIGSTOP)
+    if keeper == "that comes later":
+        kill_keeper(instance)
     down(instance)
     assert not processes.is_alive(pid)
     assert not hosts(instance)

@@ -390,4 +390,4 @@ def test_nothing_of_the_server_side_is_loaded(real: Instance, house: House) -> N
     for words in (["exec", "a", "--", "x"], ["exec", "a", "--json", "-c", "x"], ["proc", "ls"]):
         done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
         loaded = set(done.stderr.split())
-        assert loaded.isdisjoint({"msgspec", "starlette", "re2", "asyncio", "uvicorn", "tree_sitter", "argparse"})
+        assert loaded.isdisjoint({"msgspec", "starlette", "re2", "asyncio", "uvicorn", "argparse"})

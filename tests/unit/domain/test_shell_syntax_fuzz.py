@@ -63,7 +63,7 @@ def one_letter_at_most(command: str, found: Analysis) -> int | None:
 def test_bash_agrees_with_every_decision() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.randoms(use_true_random=False))
     def check(random: Random) -> None:
         command = Author(random).command()

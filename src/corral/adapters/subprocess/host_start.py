@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 from corral.adapters.procfs import processes as proc
+from corral.adapters.procfs.ending import wait_gone
 from corral.adapters.subprocess.host_protocol import HOST_NAME
 from corral.background import reap_when_it_ends
 from corral.domain.environment import HOST_VARIABLE
@@ -18,6 +19,8 @@ from corral.domain.errors import UnavailableError
 
 #: It has to find again what an earlier one left.
 _READY_SECONDS = 20.0
+#: How long one that was killed may take to be gone.
+_KILLED_SECONDS = 5.0
 #: See `host_main`.
 _READY = b"ready"
 #: What the host itself needs. Processes get theirs with their order, so no secret is in it.
@@ -68,12 +71,25 @@ def host_program() -> str:
 
 def call_hidden_host(socket_path: str, markers: Sequence[bytes]) -> proc.Process | None:
     """Have a host listen again whose socket is gone, as when a runtime directory is cleared. None if there is none."""
-    for host in proc.marked(proc.named(HOST_NAME), markers):
+    return next((host for host in _hosts(socket_path, markers) if proc.send_signal(host, signal.SIGUSR1)), None)
+
+
+async def kill_host(socket_path: str, markers: Sequence[bytes]) -> bool:
+    """Kill a host that does not answer, and return when it is gone; false if there is none, or it does not go."""
+    hosts = _hosts(socket_path, markers)
+    for host in hosts:
+        proc.send_signal(host, signal.SIGKILL)
+    return bool(hosts) and await wait_gone(hosts, _KILLED_SECONDS)
+
+
+def _hosts(socket_path: str, markers: Sequence[bytes]) -> list[proc.Process]:
+    """The hosts that were started for this socket, whether or not they can be reached."""
+    return [
+        host
+        for host in proc.marked(proc.named(HOST_NAME), markers)
         # A child that is about to become its program looks like its host, but for the session.
-        is_ours = host.session == host.pid and os.fsencode(socket_path) in proc.argument_vector(host.pid)
-        if is_ours and proc.send_signal(host, signal.SIGUSR1):
-            return host
-    return None
+        if host.session == host.pid and os.fsencode(socket_path) in proc.argument_vector(host.pid)
+    ]
 
 
 def _environment(markers: Iterable[bytes]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import Any
 from corral.adapters.procfs import processes as proc
 from corral.adapters.subprocess import records
 from corral.adapters.subprocess.connection import ANSWER_SECONDS, HostConnection
-from corral.adapters.subprocess.host_start import call_hidden_host, start_host
+from corral.adapters.subprocess.host_start import call_hidden_host, kill_host, start_host
 from corral.adapters.subprocess.records import ProcessRecord
 from corral.background import Background
 from corral.domain.errors import CorralError, UnavailableError
@@ -119,6 +119,18 @@ class HostLink:
                 "is it stopped? kill -CONT lets it go on",
             ) from None
         return None
+
+    async def end(self) -> None:
+        """End the host, if there is one. Nothing runs under it any more: one that does not answer is killed."""
+        try:
+            host = await self.find()
+            if host is not None:
+                await host.end()
+        except UnavailableError:
+            if self._connection is not None:
+                self._connection.close()
+            if not await kill_host(self._socket_path, self._markers):
+                raise
 
     async def known(self) -> dict[str, ProcessRecord]:
         """Every process there is a record of. Without a host, what is on the disk, with what can be seen of it now."""

@@ -191,9 +191,7 @@ class HostedProcesses:
 
     async def end_server(self) -> None:
         """See `Processes.end_server`. Without a host there is only what an earlier one wrote down."""
-        host = await self._link.find()
-        if host is not None:
-            await host.end()
+        await self._link.end()
         try:
             shutil.rmtree(self._directory)
         except FileNotFoundError:
