@@ -137,7 +137,8 @@ def test_a_writer_does_not_die_with_the_host(own_directory: Path) -> None:
             assert before.running
             after = await team.processes.changed(one.process, before.end + 1_000_000)
             assert after.running
-            page = team.processes.read(one.process, after.end - 10, 6)
+            assert await team.processes.terminate(one.process, 5) == []
+            page = team.processes.read(one.process, (await team.closed(one)).end - 6, 6)
             assert page.data in (b"no\nno\n", b"o\nno\nn", b"\nno\nno")
 
     asyncio.run(scenario())

@@ -240,6 +240,12 @@ class TestWhich:
         assert os.getsid(pid) == os.getpgid(pid) == pid
         face.kill(process)
 
+    def test_each_is_born_in_a_cgroup_of_its_own_below_its_agents(self, face: Face, shop: Instance) -> None:
+        level = shop.json("ps")[0]["containment"]
+        answer = face.exec(command="cat /proc/self/cgroup")
+        below = {"systemd": "/corral-shop-a.scope/", "cgroup": "/shop/a/", "process": ""}[level]
+        assert (f"{below}process-{answer['process_id']}\n" in answer["output"]) == (level != "process")
+
     def test_a_directory_that_is_not_there_is_refused(self, face: Face) -> None:
         with pytest.raises(RefusedError) as refused:
             face.exec(command="true", workdir="no/such/place")
