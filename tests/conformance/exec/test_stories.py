@@ -142,7 +142,7 @@ class TestEnding:
         assert (ended["exit_code"], ended["signal"], ended["left"]) == (137, "SIGKILL", [])
 
     def test_what_can_tidy_up_gets_the_time_to(self, face: Face) -> None:
-        process = started(face, f"trap 'echo tidy; exit 5' TERM; echo up; {LONG} & wait")
+        process = started(face, "trap 'echo tidy; exit 5' TERM; echo up; while :; do sleep 0.05; done")
         face.output(process, after=0, wait=10)
         ended = face.kill(process)
         assert (ended["exit_code"], ended["signal"]) == (5, None)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from corral.adapters.cgroup.tree import contents
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.processes import Process
+
+_LINKS_WITH_ONE_THREAD = 3
 
 
 def can_be_followed() -> bool:
@@ -17,17 +20,14 @@ def can_be_followed() -> bool:
 def children(pid: int) -> list[int]:
     """The children of a process, whichever of its threads started them; none if it is gone."""
     try:
-        tasks = os.listdir(f"/proc/{pid}/task")
+        # Asked first, since most have one thread: a directory of the kernel's has a link for each directory in it.
+        alone = os.stat(f"/proc/{pid}/task").st_nlink <= _LINKS_WITH_ONE_THREAD
+        tasks = [str(pid)] if alone else os.listdir(f"/proc/{pid}/task")
     except (FileNotFoundError, ProcessLookupError):
         return []
-    found: list[int] = []
-    for task in tasks:
-        try:
-            with open(f"/proc/{pid}/task/{task}/children", "rb", buffering=0) as file:
-                found.extend(int(child) for child in file.read().split())
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # the thread has ended, and its children are another's
-    return found
+    # Of a thread that has ended nothing is there: its children are another's.
+    lists = [contents(f"/proc/{pid}/task/{task}/children") or b"" for task in tasks]
+    return [int(child) for children in lists for child in children.split()]
 
 
 def below(pids: Iterable[int]) -> list[Process]:

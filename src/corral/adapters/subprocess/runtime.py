@@ -86,11 +86,7 @@ class ProcessRuntime:
         sessions = tuple(one.session for one in self._runs.values())
         await find_programs(sessions)
         present = bool(sessions) or self.server_pid is not None
-        return View(
-            presence="present" if present else "absent",
-            server_pid=self.server_pid,
-            sessions=sessions if present else (),
-        )
+        return View(presence="present" if present else "absent", server_pid=self.server_pid, sessions=sessions)
 
     @property
     def server_pid(self) -> int | None:
