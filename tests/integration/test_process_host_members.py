@@ -187,7 +187,7 @@ def test_with_and_without_a_cgroup_side_by_side(own_directory: Path) -> None:
             outside = await team.start(orphan + "echo ready; exec sleep 1000")
             await team.says(outside, b"ready")
             for one in (inside, outside):  # the two that stay, once the shells between them are gone
-                while _names(await team.processes.members(one.process)) != ["sleep 1000"] * 2:
+                while _names(await team.processes.members(one.process)) != ["sleep 1000"] * 2:  # noqa: ASYNC110  # noqa: ASYNC110 - nobody tells of it
                     await asyncio.sleep(0.005)
             assert {one.pid for one in await team.processes.members(inside.process)} == set(group.pids())
             members = {one.pid for one in await team.processes.members(outside.process)}
