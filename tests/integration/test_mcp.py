@@ -21,6 +21,8 @@ from tests.support.mcp_agent import Agent, run, started, text_of
 from tests.support.process_daemon import ProcessDaemon
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 SHOP_API = {"CORRAL_TEAM": "shop", "CORRAL_AGENT": "api"}
 SHOP_DOCS = {"CORRAL_TEAM": "shop", "CORRAL_AGENT": "docs"}
 

@@ -14,6 +14,8 @@ from tests.support.processes import is_alive, snapshot
 from tests.support.tmux import Tmux
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 #: Says what it hears, line by line, and when there is no more to hear.
 ECHO = ["sh", "-c", 'echo ready; while IFS= read -r line; do echo "got <$line>"; done; echo no more']
 

@@ -19,6 +19,8 @@ from corral.domain.shell_syntax import Analysis, analyse
 from tests.unit.domain import bash_judge
 from tests.unit.domain.shell_texts import Author
 
+pytestmark = pytest.mark.slow
+
 _SECONDS = float(os.environ.get("CORRAL_FUZZ_SECONDS", "0"))
 
 _SPECIAL = "&;|<>(){}[]$`'\"\\#!= \n\ta1"
