@@ -7,7 +7,7 @@ _SECONDS = 900.0
 
 def test_every_case_passes_through_every_face_in_the_account_of_a_real_user(dev: User) -> None:
     done = dev.run(
-        "/opt/corral-venv/bin/python", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-n", "3", "--dist", "loadfile",
+        "/opt/corral-venv/bin/python", "-m", "pytest", "-p", "no:cacheprovider", "-q",
         "tests/conformance/exec/test_rows.py", "tests/conformance/exec/test_stories.py", "-k", "not uncontained",
         cwd="/corral", check=False, timeout=_SECONDS,
     )  # fmt: skip
