@@ -9,7 +9,6 @@ import logging
 import os
 import resource
 import signal
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,8 +19,6 @@ log = logging.getLogger("corral")
 
 #: A runtime directory may be cleared under us (a last logout, a cleaner of old files): one look at it now and then.
 _SOCKET_CHECK_SECONDS = 10.0
-#: Connections that may wait to be taken: more than would ever come at once, so that none is refused.
-BACKLOG = 512
 
 
 @contextlib.contextmanager
@@ -61,21 +58,6 @@ def _locked(descriptor: int, wait_seconds: float) -> bool:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     return True
-
-
-def listen(path: str) -> socket.socket:
-    """A listening unix socket at `path`, 0600. The caller holds the lock, so whatever is there is a dead one's."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        listening.bind(path)
-    finally:
-        os.umask(before)
-    listening.listen(BACKLOG)
-    listening.setblocking(False)
-    return listening
 
 
 def identity(path: str) -> tuple[int, int] | None:

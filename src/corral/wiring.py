@@ -12,6 +12,7 @@ import time
 
 from corral import hosting
 from corral.domain.errors import CorralError
+from corral.listening import BACKLOG, listen
 from corral.places import Places
 
 log = logging.getLogger("corral")
@@ -92,7 +93,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         server = DaemonServer(make_app(services))
         linger.on_idle(server.end)
         hosting.on_signals(asyncio.get_running_loop(), server.end)
-        listening = hosting.listen(places.daemon_socket)
+        listening = listen(places.daemon_socket)
         identity = hosting.identity(places.daemon_socket)
         watching = asyncio.get_running_loop().create_task(
             hosting.when_gone(places.daemon_socket, identity, server.end), name="watch the socket"
@@ -143,7 +144,6 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
         ),
         processes=lambda team, listener: HostedProcesses(
             team=team,
-            instance=instance,
             socket_path=places.host_socket(team),
             directory=places.process_dir(team),
             markers=team_markers(instance, team),
@@ -174,13 +174,13 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
         boot_id=processes.boot_id(),
     )
     hosting.on_signals(asyncio.get_running_loop(), service.done.set)
-    listening = hosting.listen(places.keeper_socket)
+    listening = listen(places.keeper_socket)
     log.info("serving %s", places.keeper_socket)
     identity = hosting.identity(places.keeper_socket)
     watching = asyncio.get_running_loop().create_task(
         hosting.when_gone(places.keeper_socket, identity, service.done.set), name="watch the socket"
     )
-    await KeeperServer(service).serve(listening, lambda: hosting.say_ready(ready_fd), hosting.BACKLOG)
+    await KeeperServer(service).serve(listening, lambda: hosting.say_ready(ready_fd), BACKLOG)
     watching.cancel()
     hosting.unlink_own(places.keeper_socket, identity)
     log.info("ended")

@@ -34,7 +34,6 @@ class Hosted:
         self.trouble: list[tuple[str, str]] = []
         self.processes = HostedProcesses(
             team="shop",
-            instance=directory.name,
             socket_path=str(directory / "host.sock"),
             directory=str(self.records),
             markers=team_markers(directory.name, "shop"),

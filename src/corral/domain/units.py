@@ -58,10 +58,6 @@ def slices_around(name: str) -> list[str]:
     return ["-".join(parts[: count + 1]) + ".slice" for count in range(len(parts))]
 
 
-#: What a team has that is no agent: the server of its terminals, and the host of its processes.
-SERVERS = ("tmux", "host")
-
-
 def server_scope(what: str, team: str, instance: str) -> str:
     """The scope of one of a team's servers."""
     return f"corral.{what}-{team}.{instance[:_SHORT]}.scope"

@@ -12,7 +12,7 @@ from corral.domain.errors import CorralError
 from corral.domain.limits import NO_LIMITS, Limits
 from corral.failpoint import point
 from corral.keeper.runtimes import Runtimes
-from corral.ports.containment import PROCESS, SYSTEMD, Admission, Containment, Placement
+from corral.ports.containment import PROCESS, SYSTEMD, TMUX, Admission, Containment, Placement
 from corral.ports.keeper import Launch, TeamOrder
 from corral.ports.recording import Launches
 from corral.ports.runtime import Session
@@ -79,7 +79,7 @@ class Containing:
         if order.left_alone and self._containment.level != SYSTEMD:
             return
         try:
-            await self._containment.shelter(self._team, pid, "tmux")
+            await self._containment.shelter(self._team, pid, TMUX)
         except CorralError as error:
             self._degraded("", f"its tmux server has no unit of its own: {error.message}")
 

@@ -14,6 +14,7 @@ from corral.domain.environment import AGENT_VARIABLE, PROCESS_VARIABLE
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.domain.unattended import unattended
 from corral.keeper.tools import HostTools
+from corral.ports.containment import HOST
 from corral.ports.keeper import Degraded, ExitStatus, ProcessCount, ProcessEnded, Report
 from corral.ports.processes import RUN_PREFIX, Execution, OutputPage, Process, ProcessOrder
 from corral.ports.recording import Launches
@@ -56,14 +57,21 @@ class TeamProcesses:
                 "end some: corral proc ls shows them, corral proc kill ends one",
             )
         # Whoever waits may go away; a start that was begun is finished all the same.
-        process = await asyncio.shield(self._start(order))
-        if process.running and wait != 0:
-            try:
-                async with asyncio.timeout(wait):
-                    process = await self.hosted.exited(order.process)
-            except TimeoutError:
-                process = await self.hosted.get(order.process)
-        return await self._seen(process, 0, limit)
+        process = await asyncio.shield(self._counted(order, running))
+        return await self._seen(await self._ended_within(process, wait), 0, limit)
+
+    async def _counted(self, order: ProcessOrder, running: set[str]) -> Process:
+        """Start it, counted from before: its end may be heard of before its start is answered."""
+        running.add(order.process)
+        try:
+            process = await self._start(order)
+        except BaseException:
+            running.discard(order.process)
+            raise
+        if not process.running:
+            running.discard(order.process)
+        self._count(order.agent)
+        return process
 
     async def _start(self, order: ProcessOrder) -> Process:
         environment = self._launches.environment_of(order.agent)
@@ -79,9 +87,6 @@ class TeamProcesses:
         place = await self._containment.place_of(self._team, order.agent)
         process = await self.hosted.start(order, environment, place)
         await self.shelter()
-        if process.running:
-            (await self._known()).setdefault(order.agent, set()).add(order.process)
-        self._count(order.agent)
         return process
 
     async def shelter(self) -> None:
@@ -91,7 +96,7 @@ class TeamProcesses:
             return
         self._sheltered = pid
         try:
-            await self._containment.shelter(self._team, pid, "host")
+            await self._containment.shelter(self._team, pid, HOST)
         except CorralError as error:
             log.warning("the host of the processes of %s has no place of its own: %s", self._team, error.message)
 
@@ -119,14 +124,17 @@ class TeamProcesses:
 
     async def wait(self, agent: str, process: str, *, wait: float | None) -> Process:
         """Wait for the end of a command; see `Keeper.wait_process`."""
-        found = await self._find(agent, process)
-        if found.running and wait != 0:
-            try:
-                async with asyncio.timeout(wait):
-                    found = await self.hosted.exited(process)
-            except TimeoutError:
-                found = await self.hosted.get(process)
-        return found
+        return await self._ended_within(await self._find(agent, process), wait)
+
+    async def _ended_within(self, process: Process, wait: float | None) -> Process:
+        """The process once its command has ended, or so many seconds are over."""
+        if not process.running or wait == 0:
+            return process
+        try:
+            async with asyncio.timeout(wait):
+                return await self.hosted.exited(process.process)
+        except TimeoutError:
+            return await self.hosted.get(process.process)
 
     async def _seen(self, process: Process, after: int, limit: int) -> Execution:
         page = self.hosted.read(process.process, after, limit) if limit else OutputPage(data=b"", next=after)
@@ -169,9 +177,7 @@ class TeamProcesses:
     async def forget(self, agent: str, processes: list[str]) -> None:
         """Drop their records; see `Keeper.forget_processes`."""
         for process in processes:
-            found = await self._find(agent, process)
-            if found.running or await self.hosted.members(process):
-                raise RefusedError(f"{process} still runs", f"corral proc kill {process} ends it")
+            await self._find(agent, process)
         await self.hosted.forget(processes)
 
     async def forget_agent(self, agent: str) -> None:

@@ -12,6 +12,8 @@ from corral.ports.usage import Usage
 
 #: The levels, the best first: a scope of systemd's, a cgroup of our own, nothing but a marker.
 SYSTEMD, CGROUP, PROCESS = "systemd", "cgroup", "process"
+#: What a team has that is no agent: the server of its terminals, and the host of its processes.
+SERVERS = TMUX, HOST = "tmux", "host"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ class Containment(Protocol):
     async def shelter(self, team: str, server_pid: int, what: str) -> None:
         """Give a server of the team a place of its own, where neither agents nor the keeper share its fate.
 
-        `what` is "tmux", or "host" for the one that the team's processes run under.
+        `what` is one of `SERVERS`.
         """
 
     async def place_of(self, team: str, agent: str) -> str:

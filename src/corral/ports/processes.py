@@ -161,7 +161,7 @@ class Processes(Protocol):
         """SIGTERM to everything of it, SIGKILL after `grace` seconds to what is left. Returns what would not end."""
 
     async def forget(self, processes: Sequence[str]) -> None:
-        """Drop the records of processes of which nothing runs."""
+        """Drop the records of processes. `RefusedError`, and nothing is dropped, if something of one still runs."""
 
     @property
     def server_pid(self) -> int | None:

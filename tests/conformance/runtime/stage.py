@@ -194,7 +194,6 @@ class Stage:
             ), None
         processes = HostedProcesses(
             team="shop",
-            instance=self._instance,
             socket_path=str(self.directory / "host.sock"),
             directory=str(self.directory / "processes"),
             markers=self._markers,

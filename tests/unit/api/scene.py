@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from corral import hosting
 from corral.adapters.sqlite.store import SqliteStore
 from corral.api.app import Services, make_app
 from corral.api.server import DaemonServer
+from corral.listening import listen
 from corral.places import Places
 from corral.ports.keeper import Keeper
 from corral.service.agents import Agents
@@ -127,7 +127,7 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
         busy=lambda _: None,
     )
     server = DaemonServer(make_app(services))
-    serving = asyncio.ensure_future(server.serve(sockets=[hosting.listen(socket)]))
+    serving = asyncio.ensure_future(server.serve(sockets=[listen(socket)]))
     try:
         yield Scene(services, keeper, store, socket)
     finally:

@@ -5,19 +5,10 @@ from dataclasses import replace
 import pytest
 
 from corral.domain import lifecycle, states
-from corral.domain.records import PROMPT_HELD, PROMPT_NONE, PROMPT_WAITING, Agent
+from corral.domain.records import PROMPT_HELD, PROMPT_NONE, PROMPT_WAITING
+from tests.support import records
 
-AGENT = Agent(
-    team="shop",
-    name="a",
-    position=0,
-    command=("cat",),
-    shell=False,
-    workspace_kind="shared",
-    workspace="/w",
-    restart="never",
-    prompt="",
-)
+AGENT = replace(records.AGENT, state=states.PENDING, run="", pid=None)
 
 
 def test_a_start_by_a_person_forgets_earlier_restarts() -> None:

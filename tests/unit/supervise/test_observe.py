@@ -8,21 +8,8 @@ from corral.domain import states
 from corral.domain.records import PROMPT_SENDING, PROMPT_UNKNOWN, PROMPT_WAITING, Agent
 from corral.ports.keeper import ExitStatus, Inventory, Run
 from corral.supervise import observe
+from tests.support.records import AGENT
 
-AGENT = Agent(
-    team="shop",
-    name="a",
-    position=0,
-    command=("cat",),
-    shell=False,
-    workspace_kind="shared",
-    workspace="/w",
-    restart="never",
-    prompt="",
-    state=states.RUNNING,
-    run="r1",
-    pid=7,
-)
 ALIVE = Run(agent="a", run="r1", pid=7)
 
 

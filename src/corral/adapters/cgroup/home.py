@@ -18,14 +18,13 @@ from corral.adapters.cgroup import limits as limit_files
 from corral.adapters.cgroup.delegation import PREFIX, Delegation
 from corral.adapters.cgroup.tree import Cgroup
 from corral.domain.limits import Limits
+from corral.ports.containment import SERVERS
 
 #: What is no team begins so; the name of a team never does.
 _NO_TEAM = "_"
 #: Where this process goes if it stands in the way.
 _OWN_PLACE = _NO_TEAM + "keeper"
 _DAEMON = _NO_TEAM + "daemon"
-#: What holds the terminals of a team, and what holds its processes.
-_SERVERS = ("tmux", "host")
 _ATTEMPTS = 5
 
 T = TypeVar("T")
@@ -68,7 +67,7 @@ class Home:
 
     def shelters(self, team: str) -> list[Cgroup]:
         """The cgroups of the team's servers that exist."""
-        names = [_server(what, team) for what in _SERVERS]
+        names = [_server(what, team) for what in SERVERS]
         return [group for top in self._tops for name in names if (group := top.child(name)).exists()]
 
     def _is_in_the_way(self, pid: int) -> bool:

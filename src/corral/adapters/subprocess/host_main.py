@@ -26,9 +26,9 @@ from corral.adapters.subprocess.host_desk import Desk
 from corral.adapters.subprocess.host_loop import Loop
 from corral.adapters.subprocess.host_memory import Memory
 from corral.adapters.subprocess.host_protocol import HOST_NAME
+from corral.listening import listen
 
 _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 15, 36
-_BACKLOG = 64
 #: How long one that is just ending may take, or a child of one that was killed, to let go of the lock; and how often to
 #: look meanwhile whether it is in good hands.
 _LOCK_SECONDS, _LOOK_SECONDS = 5.0, 0.02
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     os.set_inheritable(ready, False)
     try:
         lock = _lock(path)
-        listening = _listen(path)
+        listening = listen(path)
         os.makedirs(directory, mode=0o700, exist_ok=True)
         known = records.load(directory)
         records.remove_strays(directory, known)
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
             again = _lock(path)
             os.close(lock)
             lock = again
-        desk.listen_on(_listen(path))
+        desk.listen_on(listen(path))
 
     loop.after_turn = after_turn
     loop.on_signal({signal.SIGCHLD: children.reap, signal.SIGTERM: leave, signal.SIGUSR1: listen_again})
@@ -137,18 +137,3 @@ def _is_at(descriptor: int, path: str) -> bool:
 def _somebody_listens(path: str) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         return probe.connect_ex(path) == 0
-
-
-def _listen(path: str) -> socket.socket:
-    """A listening socket, 0600. We have the lock, so whatever is there is a dead one's."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        listening.bind(path)
-    finally:
-        os.umask(before)
-    listening.listen(_BACKLOG)
-    listening.setblocking(False)
-    return listening

@@ -33,7 +33,6 @@ class HostedProcesses:
         self,
         *,
         team: str,
-        instance: str,  # noqa: ARG002 - the markers say it
         socket_path: str,
         directory: str,
         markers: Sequence[bytes],

@@ -30,7 +30,7 @@ from corral.adapters.systemd.spawned import SpawnedScopes, is_spawned
 from corral.domain import units
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.limits import NO_LIMITS, Limits
-from corral.ports.containment import SYSTEMD, Admission, Placement
+from corral.ports.containment import SERVERS, SYSTEMD, TMUX, Admission, Placement
 from corral.ports.keeper import Check, Ended, Residue
 from corral.ports.usage import Usage
 
@@ -110,7 +110,7 @@ class SystemdContainment:
 
     async def shelter(self, team: str, server_pid: int, what: str) -> None:
         """See `Containment.shelter`."""
-        if what == "tmux":
+        if what == TMUX:
             self._spawned.made_by(team, server_pid)
         scope = units.server_scope(what, team, self._instance)
         await self._own.move(server_pid, scope, f"{what} of Corral's team {team}")
@@ -390,7 +390,7 @@ class SystemdContainment:
     async def _servers(self, team: str) -> dict[str, Cgroup | None]:
         """The scopes of the team's servers, by name."""
         found: dict[str, Cgroup | None] = {}
-        for what in units.SERVERS:
+        for what in SERVERS:
             found.update(await self._own.found(units.server_scope(what, team, self._instance)))
         return found
 
