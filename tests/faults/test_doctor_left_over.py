@@ -65,6 +65,10 @@ class TestTheDoctorOnlyLooks:
     def test_at_a_store_that_was_closed(self, instance: Instance) -> None:
         _up(instance)
         instance.run("daemon", "stop")
+        keeper = Path(instance.home, "keeper.log")
+        wait_for(
+            lambda: "a daemon disconnected" in keeper.read_text(), what="the keeper has noticed that the daemon left"
+        )
         before = tree(instance.home)
         assert doctor(instance)["healthy"]
         assert tree(instance.home) == before

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
+from corral.domain import states
 from corral.domain.errors import CorralError, NotFoundError, UnavailableError
 from corral.domain.process_output import Shown
 from corral.domain.records import Agent, NewEvent, Who
@@ -68,6 +69,11 @@ class Processes:
         A command that has not ended when time is up goes on.
         """
         process_orders.check(wanted)
+        if agent.state == states.UNKNOWN:
+            # A keeper may just have died, and the next one sees the agent again: it is looked for first.
+            async with self._supervisor.lock(agent.team):
+                await self._supervisor.be_certain(agent.team)
+            agent = self._registry.agent(agent.team, agent.name)
         must_run(
             agent,
             ended="nothing can be run for it",

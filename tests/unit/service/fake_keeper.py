@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
-from corral.ports.keeper import PROTOCOL, ExitStatus, Hello
+from corral.ports.keeper import PROTOCOL, ExitStatus, Hello, Inventory
 from corral.ports.processes import Execution, OutputPage, Process, ProcessOrder, Survivor
 
 
@@ -98,6 +98,10 @@ class FakeKeeper:
         self.missing: set[str] = set()
         self.refuse: CorralError | None = None
         self._waiting = 0
+
+    async def inventory(self, team: str) -> Inventory:
+        """What a tmux that does not answer leaves to be seen."""
+        return Inventory(team=team, server="unknown", host="unknown", why="tmux is silent")
 
     async def hello(self) -> Hello:
         return Hello(
