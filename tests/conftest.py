@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support import repos
 from tests.support.files import remove_tree
@@ -18,6 +19,10 @@ from tests.support.person import OwnTmux, Person
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background of a shell, which has it ignored, and so would everything that a test starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says something about the machine, and nothing about what is tested.
+settings.register_profile("corral", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("corral")
 
 
 @pytest.fixture(scope="session")

@@ -46,7 +46,7 @@ from corral.domain.spec_model import (
     TeamSpec,
 )
 from corral.domain.spec_paths import resolved
-from corral.domain.spec_problems import Problems, did_you_mean, one_of, shown
+from corral.domain.spec_problems import Problems
 from corral.domain.spec_syntax import load
 from corral.domain.spec_table import Table
 from corral.domain.spec_text import MAX_BYTES, decode
@@ -166,12 +166,11 @@ def _systemd(root: Table) -> str:
     if containment is None:
         return DEFAULT_SYSTEMD
     containment.only(("systemd",), elsewhere={**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS})
-    example = f'systemd = "{"off" if containment.data.get("systemd") is False else DEFAULT_SYSTEMD}"'
-    value = containment.take("systemd", str, example)
-    if value is None:
-        return DEFAULT_SYSTEMD
-    if value not in SYSTEMD:
-        meant = did_you_mean(value, SYSTEMD, _SYSTEMD_ALIASES)
-        hint = f"did you mean '{meant}'? " if meant else ""
-        containment.wrong("systemd", f"{shown(value)} is no way to use systemd", f"{hint}It is {one_of(SYSTEMD)}")
-    return value
+    return containment.word(
+        "systemd",
+        SYSTEMD,
+        DEFAULT_SYSTEMD,
+        wrong="is no way to use systemd",
+        example="off" if containment.data.get("systemd") is False else DEFAULT_SYSTEMD,
+        aliases=_SYSTEMD_ALIASES,
+    )

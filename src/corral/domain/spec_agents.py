@@ -8,7 +8,7 @@ from corral.domain.spec_limits import ALIASES as LIMIT_ALIASES
 from corral.domain.spec_limits_sense import Bounds
 from corral.domain.spec_model import DEFAULT_RESTART, MAX_AGENTS, RESTARTS, SHARED, WORKTREE, AgentSpec
 from corral.domain.spec_paths import resolved
-from corral.domain.spec_problems import did_you_mean, one_of, shown, shown_path
+from corral.domain.spec_problems import did_you_mean, shown_path
 from corral.domain.spec_table import Table, type_word
 from corral.domain.terminals import NO_TERMINAL, TERMINALS, TMUX
 
@@ -94,13 +94,20 @@ def _expanded(name: str, table: Table, directory: str, has_repo: bool, bounds: B
     command, shell = _command(table)
     workspace = _workspace(table, directory, has_repo)
     env = _env(table)
-    restart = _restart(table)
+    restart = table.word("restart", RESTARTS, DEFAULT_RESTART, wrong="is no restart policy", example="on-failure")
     prompt = table.take("prompt", str, 'prompt = "Fix the failing tests."') or ""
     # No longer than `send` takes: the limit on the whole file sees to that.
     if "\0" in prompt:
         table.wrong("prompt", "this has a NUL character in it", "leave it out: no terminal can take it")
     limits = bounds.agent_limits(table)
-    terminal = _terminal(table)
+    terminal = table.word(
+        "terminal",
+        TERMINALS,
+        TMUX,
+        wrong="is nothing to run an agent in",
+        example=NO_TERMINAL if table.data.get("terminal") is False else TMUX,
+        aliases=_TERMINAL_ALIASES,
+    )
     stdin = _stdin(table, terminal)
     return [
         AgentSpec(
@@ -196,29 +203,6 @@ def _env(table: Table) -> tuple[tuple[str, str], ...]:
         else:
             kept.append((name, value))
     return tuple(sorted(kept))
-
-
-def _restart(table: Table) -> str:
-    value = table.take("restart", str, 'restart = "on-failure"')
-    if value is None:
-        return DEFAULT_RESTART
-    if value not in RESTARTS:
-        meant = did_you_mean(value, RESTARTS)
-        hint = f"did you mean '{meant}'? " if meant else ""
-        table.wrong("restart", f"{shown(value)} is no restart policy", f"{hint}It is {one_of(RESTARTS)}")
-    return value
-
-
-def _terminal(table: Table) -> str:
-    example = f'terminal = "{NO_TERMINAL if table.data.get("terminal") is False else TMUX}"'
-    value = table.take("terminal", str, example)
-    if value is None:
-        return TMUX
-    if value not in TERMINALS:
-        meant = did_you_mean(value, TERMINALS, _TERMINAL_ALIASES)
-        hint = f"did you mean '{meant}'? " if meant else ""
-        table.wrong("terminal", f"{shown(value)} is nothing to run an agent in", f"{hint}It is {one_of(TERMINALS)}")
-    return value
 
 
 def _stdin(table: Table, terminal: str) -> bool:

@@ -4,11 +4,11 @@ A value that is not there and a value that is wrong both read as None; the wrong
 goes on with a default and all mistakes of a file come out together.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from corral.domain.spec_lines import Path
-from corral.domain.spec_problems import Problems, did_you_mean, one_of, shown_path
+from corral.domain.spec_problems import Problems, did_you_mean, one_of, shown, shown_path
 
 T = TypeVar("T", str, int, float, bool, list[object], dict[str, object])
 
@@ -69,6 +69,28 @@ class Table:
             return value
         self.wrong(key, f"this must be {type_word(kind)}, not {type_word(type(value))}", f"such as {example}")
         return None
+
+    def word(
+        self,
+        key: str,
+        words: Sequence[str],
+        default: str,
+        *,
+        wrong: str,
+        example: str = "",
+        aliases: Mapping[str, str] | None = None,
+    ) -> str:
+        """The value of `key`, which is one of `words`; the default if it is not there, or wrong.
+
+        `wrong` ends the sentence about another word: "x `is no restart policy`".
+        """
+        value = self.take(key, str, f'{key} = "{example or default}"')
+        if value is None or value in words:
+            return value or default
+        meant = did_you_mean(value, words, aliases)
+        hint = f"did you mean '{meant}'? " if meant else ""
+        self.wrong(key, f"{shown(value)} {wrong}", f"{hint}It is {one_of(words)}")
+        return default
 
     def need(self, key: str, kind: type[T], example: str) -> T | None:
         """Like `take`, but a missing key is a problem as well."""

@@ -198,9 +198,7 @@ def test_any_life_of_processes_holds_to_the_model() -> None:
         Life.instance, Life.face = instance, Http(instance)
         run_state_machine_as_test(
             Life,
-            settings=settings(
-                max_examples=8, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
-            ),
+            settings=settings(max_examples=8, stateful_step_count=14, suppress_health_check=list(HealthCheck)),
         )
         assert instance.json("down")["clean"]
     finally:

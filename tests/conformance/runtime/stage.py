@@ -16,7 +16,7 @@ from corral.adapters.subprocess.runtime import ProcessRuntime
 from corral.adapters.tmux.identity import clean_environment
 from corral.adapters.tmux.runtime import TmuxRuntime
 from corral.domain.environment import team_markers
-from corral.domain.last_question import QUESTION
+from corral.domain.last_question import CALL, QUESTION
 from corral.domain.terminal_text import TextCleaner
 from corral.ports.keeper import ExitStatus
 from corral.ports.processes import Process
@@ -175,7 +175,7 @@ class Stage:
     def text(self, run: str) -> str:
         """The output of a run as text: terminals add carriage returns, and the launch file asks them a question."""
         cleaner = TextCleaner()
-        raw = self.output.get(run, b"").replace(QUESTION, b"")
+        raw = self.output.get(run, b"").replace(QUESTION, b"").replace(CALL, b"")
         return cleaner.feed(raw.decode("utf-8", "replace")) + cleaner.finish()
 
     def lines(self, run: str) -> list[str]:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import sys
+import time
 
 import pytest
 
@@ -20,6 +21,18 @@ def test_output_comes_while_the_program_runs(stage: Stage) -> None:
         session = await keeper.start("echo ready; exec sleep 60")
         await keeper.says(session, "ready")
         assert keeper.listener.exits(session.run) == []
+
+    stage.play(scenario)
+
+
+def test_a_keeper_that_is_busy_when_the_program_ends_gets_all_of_its_output(stage: Stage) -> None:
+    async def scenario() -> None:
+        keeper = stage.keeper()
+        session = await keeper.start("sleep 0.2; seq 100000; printf 'last words, no newline'")
+        time.sleep(0.5)  # noqa: ASYNC251 - nothing is read meanwhile, and more is written than the connection takes
+        assert await keeper.end_of(session) == ExitStatus(code=0)
+        assert stage.lines(session.run) == [*map(str, range(1, 100001)), "last words, no newline"]
+        assert keeper.listener.lost == []
 
     stage.play(scenario)
 

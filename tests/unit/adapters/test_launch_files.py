@@ -208,7 +208,7 @@ def test_an_honest_run_is_told_of(launches: LaunchFiles, team: Path) -> None:
     assert launches.note_of("api", RUN) == "a note"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.dictionaries(st.from_regex(r"X[A-Za-z0-9_]{0,8}", fullmatch=True), st.text(max_size=30), max_size=5))
 def test_an_environment_is_read_back_as_it_was_written(environment: dict[str, str]) -> None:
     environment = {name: value.replace("\0", "") for name, value in environment.items()}

@@ -96,7 +96,7 @@ def test_a_line_torn_by_a_power_cut_costs_that_line_only(path: str) -> None:
     assert text_of(written(path, b"later"), after=page.next) == "later"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.binary(max_size=40), max_size=30), st.integers(1, 5))
 def test_reading_page_by_page_loses_and_repeats_nothing(pieces: list[bytes], step: int) -> None:
     import tempfile

@@ -422,7 +422,7 @@ class TestSteering:
         play(tmp_path, act)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.one_of(st.binary(max_size=9), st.text(max_size=4).map(str.encode)), max_size=10),
     st.lists(st.integers(1, 12), min_size=1, max_size=9),

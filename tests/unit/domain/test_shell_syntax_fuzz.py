@@ -65,7 +65,7 @@ def one_letter_at_most(command: str, found: Analysis) -> int | None:
 def test_bash_agrees_with_every_decision() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=600, suppress_health_check=list(HealthCheck))
     @given(st.randoms(use_true_random=False))
     def check(random: Random) -> None:
         command = Author(random).command()
@@ -107,13 +107,13 @@ def test_every_short_text_is_taken() -> None:
             one_letter_at_most(command, analyse(command))
 
 
-@settings(max_examples=1000 if _SECONDS else 200, deadline=None)
+@settings(max_examples=1000 if _SECONDS else 200)
 @given(st.text(st.characters(codec=None) | st.sampled_from(_SPECIAL)))
 def test_any_text_is_taken(command: str) -> None:
     one_letter_at_most(command, analyse(command))
 
 
-@settings(max_examples=1000 if _SECONDS else 200, deadline=None)
+@settings(max_examples=1000 if _SECONDS else 200)
 @given(st.binary())
 def test_any_bytes_are_taken(command: bytes) -> None:
     text = command.decode("utf-8", "surrogateescape")

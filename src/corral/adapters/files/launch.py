@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from corral.domain.environment import RUN_VARIABLE
 from corral.domain.errors import CorralError
-from corral.domain.last_question import ANSWER, QUESTION
+from corral.domain.last_question import ANSWER, CALL, HEARD, QUESTION
 
 log = logging.getLogger("corral.keeper")
 
@@ -45,19 +45,21 @@ def _octal(text: bytes) -> str:
     return "".join(f"\\{byte:03o}" for byte in text)
 
 
-#: Ask the terminal how it is (DSR): tmux answers when it has read everything before the question. It is waited for as
-#: long as tmux may be held up, and not for ever: what the program left behind can take the answer away.
-#: -ixon, or a terminal that somebody halted with Ctrl-S takes no question. Without an answer, tmux gets a moment.
+#: Ask the terminal how it is (DSR), and call the keeper: tmux answers when it has read everything before the question,
+#: the keeper when it has received everything before the call. They are waited for as long as either may be held up, and
+#: not for ever: there may be no keeper, and what the program left behind can take an answer away.
+#: -ixon, or a terminal that somebody halted with Ctrl-S takes no question. Without any answer, tmux gets a moment.
 _UNTIL_READ = rf"""
 trap '' HUP INT QUIT TERM TTIN TTOU
 answered=
 if command -p stty -icanon -echo -ixon min 0 time 50; then
   answer=
   wanted=$(printf '{_octal(ANSWER)}')
-  printf '{_octal(QUESTION)}'
+  printf '{_octal(CALL + QUESTION)}'
   while part=$(command -p dd bs=64 count=1) && [ "$part" ]; do
     answer=$answer$part
-    case $answer in *"$wanted"*) answered=yes; break ;; esac
+    case $answer in *"$wanted"*) answered=yes ;; esac
+    case $answer in *"$wanted"*{HEARD.decode()}* | *{HEARD.decode()}*"$wanted"*) break ;; esac
   done
 fi
 [ "$answered" ] || command -p sleep 0.1

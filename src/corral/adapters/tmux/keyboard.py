@@ -7,6 +7,7 @@ import os
 import secrets
 
 from corral.adapters.tmux.control import ControlClient
+from corral.domain.last_question import HEARD
 
 
 async def type_into(
@@ -34,3 +35,14 @@ async def type_into(
         # Programs that see keys arrive in a burst take an Enter within it for part of the paste.
         await asyncio.sleep(pause)
         await client.ask(["send-keys", "-t", pane_id, "Enter"])
+
+
+async def answer_call(client: ControlClient, pane_id: str) -> None:
+    """Tell a launch shell that everything before its call was heard.
+
+    Pasted, because that reaches the terminal in copy mode too. Refused means that the pane is gone, and with it whoever
+    asked.
+    """
+    name = f"corral-{secrets.token_hex(6)}"
+    paste = ["paste-buffer", "-d", "-b", name, "-t", pane_id]
+    await client.try_many([[["set-buffer", "-b", name, HEARD.decode()], paste], [["delete-buffer", "-b", name]]])

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from corral.adapters.procfs import processes as proc
 from corral.adapters.tmux.control import ControlClient
+from corral.adapters.tmux.keyboard import answer_call
 from corral.adapters.tmux.panes import FORMAT, Census, Pane, parse_pane
 from corral.background import Background
 from corral.domain.errors import CorralError
@@ -65,7 +66,7 @@ class PaneTable:
         self.by_run[run] = pane
         self._runs[pane.pane_id] = run
         for data in self._early.pop(pane.pane_id, ()):
-            self._listener.output(run, data)
+            self._hand_on(pane, data)
         if pane.session.dead:
             return
         try:
@@ -109,7 +110,13 @@ class PaneTable:
         if run is None:
             self._early.setdefault(pane_id, []).append(data)
         else:
-            self._listener.output(run, data)
+            self._hand_on(self.by_run[run], data)
+
+    def _hand_on(self, pane: Pane, data: bytes) -> None:
+        self._listener.output(pane.session.run, data)
+        if pane.calls.heard(data) and (client := self._client()) is not None:
+            # Its program has ended, and its shell stays until we say that we have got everything before this.
+            self._background.spawn(answer_call(client, pane.pane_id), name="answer a call")
 
     def output_lost(self, pane_id: str) -> None:
         """tmux skipped output of a pane."""

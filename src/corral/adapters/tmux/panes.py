@@ -8,6 +8,7 @@ import signal
 from dataclasses import dataclass, field
 
 from corral.adapters.procfs.programs import exit_status
+from corral.domain.last_question import CallDetector
 from corral.ports.keeper import ExitStatus
 from corral.ports.runtime import Session
 
@@ -35,6 +36,8 @@ class Pane:
     session: Session
     #: Held by whoever types: one message at a time.
     typing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    #: Whether its launch shell asks if everything was heard.
+    calls: CallDetector = field(default_factory=CallDetector)
 
 
 def parse_pane(line: str) -> Pane | None:
