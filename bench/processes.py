@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlencode
 
@@ -84,32 +83,35 @@ def measure(setting: Setting, crowd: int) -> Processes:
 
 
 class Api:
-    """One connection to the daemon."""
+    """One connection to the daemon. A request is one packet: what is measured is the daemon, and not a client."""
 
     def __init__(self, path: str) -> None:
-        self._connection = _Connection(path)
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(path)
 
     def exec(self, **body: object) -> Any:
         return self.ask("POST", "/v1/exec?agent=a", json.dumps(body))
 
-    def ask(self, method: str, target: str, body: str | None = None) -> Any:
+    def ask(self, method: str, target: str, body: str = "") -> Any:
         """The answer; an error ends the bench."""
-        self._connection.request(method, target, body)
-        answer = self._connection.getresponse()
-        text = answer.read()
-        if answer.status >= 400:
+        content = body.encode()
+        head = f"{method} {target} HTTP/1.1\r\nhost: corral\r\ncontent-length: {len(content)}\r\n\r\n"
+        self._socket.sendall(head.encode() + content)
+        answer, _, text = self._receive().partition(b"\r\n\r\n")
+        length = int(answer.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+        parts = [text]
+        while (length := length - len(parts[-1])) > 0:
+            parts.append(self._receive())
+        text = b"".join(parts)
+        if not answer.startswith(b"HTTP/1.1 200"):
             raise SystemExit(f"bench: {method} {target}: {text.decode()}")
         return json.loads(text)
 
-
-class _Connection(HTTPConnection):
-    def __init__(self, path: str) -> None:
-        super().__init__("corral")
-        self._path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.connect(self._path)
+    def _receive(self) -> bytes:
+        data = self._socket.recv(1 << 20)
+        if not data:
+            raise SystemExit("bench: the daemon closed the connection")
+        return data
 
 
 def _starting(api: Api, setting: Setting) -> Times:

@@ -29,7 +29,9 @@ def run_daemon(ready_fd: int | None) -> int:
     places.create()
     hosting.begin_process("daemon")
     with hosting.only_one(places.daemon_lock, "daemon"):
-        asyncio.run(_daemon(places, ready_fd))
+        import uvloop
+
+        uvloop.run(_daemon(places, ready_fd))
     return 0
 
 

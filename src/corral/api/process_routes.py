@@ -126,19 +126,24 @@ def _question(request: Request) -> Question:
 
 async def while_heard(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
     """What comes of `work`. It ends at once if the caller goes away: nobody is kept busy for nobody."""
-    doing = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_left(request))
-    try:
-        await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not doing.done():
-            raise ClientDisconnect
-        return doing.result()
-    finally:
+    doing = asyncio.current_task()
+    assert doing is not None
+    has_left = False
+
+    async def leave() -> None:
+        nonlocal has_left
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        has_left = True
         doing.cancel()
+
+    leaving = asyncio.ensure_future(leave())
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if not has_left:
+            raise
+        doing.uncancel()
+        raise ClientDisconnect from None
+    finally:
         leaving.cancel()
-
-
-async def _left(request: Request) -> None:
-    """Return when the caller has gone away."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

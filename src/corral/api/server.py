@@ -10,13 +10,15 @@ from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from corral.api import answers
+from corral.domain.errors import WrongUseError
 from corral.domain.records import Who
 from corral.peer import peer_of
 
 
-class _PeerProtocol(H11Protocol):
+class _PeerProtocol(HttpToolsProtocol):
     """Notes whom the kernel says is at the other end, where uvicorn has room for a client address."""
 
     def connection_made(self, transport: Any) -> None:
@@ -33,6 +35,12 @@ class _KnowTheCaller:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            if scope["http_version"] == "1.0":
+                # A stream goes out in chunks, which 1.0 does not know.
+                await answers.failure(WrongUseError("HTTP/1.0 is not spoken here", "use HTTP/1.1"))(
+                    scope, receive, send
+                )
+                return
             uid = int(scope["client"][0])
             scope["corral.who"] = Who(user=_user_name(uid), uid=uid)
         await self._app(scope, receive, send)
@@ -59,6 +67,7 @@ class DaemonServer(uvicorn.Server):
                 access_log=False,
                 date_header=False,
                 server_header=False,
+                proxy_headers=False,
                 timeout_graceful_shutdown=1,
             )
         )

@@ -123,7 +123,7 @@ def somebody_listens(places: "Places") -> bool:
 class Connection:
     """One request and its answer; the server closes after it."""
 
-    __slots__ = ("buffer", "deadline", "seconds", "socket")
+    __slots__ = ("buffer", "chunks", "deadline", "seconds", "socket")
 
     def __init__(
         self,
@@ -137,6 +137,8 @@ class Connection:
         self.seconds = seconds
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.buffer = b""
+        #: For an answer that comes in chunks, as streams do.
+        self.chunks: Chunks | None = None
         self.socket = _connect(places)
         try:
             self.send(_head(method, target, len(body), headers) + body)
@@ -159,14 +161,19 @@ class Connection:
 
     def receive(self, *, bounded: bool = True) -> bytes:
         """The next bytes; none at the end."""
-        self.socket.settimeout(self.remaining() if bounded else None)
-        try:
-            return self.socket.recv(_CHUNK)
-        except TimeoutError:
-            raise self.late() from None
-        except ConnectionResetError:
-            # It closed without having read all that we sent: what it said before that still counts.
-            return b""
+        while True:
+            self.socket.settimeout(self.remaining() if bounded else None)
+            try:
+                data = self.socket.recv(_CHUNK)
+            except TimeoutError:
+                raise self.late() from None
+            except ConnectionResetError:
+                # It closed without having read all that we sent: what it said before that still counts.
+                return b""
+            if self.chunks is None or not data:
+                return data
+            if content := self.chunks.feed(data):
+                return content
 
     def head(self) -> tuple[int, dict[str, str]]:
         while (head := self.parsed_head()) is None:
@@ -193,6 +200,9 @@ class Connection:
         for line in lines:
             name, _, value = line.partition(":")
             headers[name.strip().lower()] = value.strip()
+        if headers.get("transfer-encoding") == "chunked":
+            self.chunks = Chunks()
+            self.buffer = self.chunks.feed(self.buffer)
         return int(status), headers
 
     def rest(self) -> bytes:
@@ -243,6 +253,43 @@ class Connection:
         )
 
 
+class Chunks:
+    """Takes an answer in chunks apart: each has its size in a line before it, and an empty line behind it."""
+
+    __slots__ = ("_left", "_unread")
+
+    def __init__(self) -> None:
+        #: Of the chunk that is being read, with the end of its line. 0: a size comes next.
+        self._left = 0
+        self._unread = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """What the chunks have in them, as far as they have come."""
+        data = self._unread + data
+        found, at = [], 0
+        while at < len(data):
+            if self._left:
+                piece = data[at : at + self._left]
+                # The last two bytes of it are the end of its line.
+                found.append(piece[: max(self._left - 2, 0)])
+                self._left -= len(piece)
+                at += len(piece)
+                continue
+            end = data.find(b"\r\n", at)
+            if end < 0:
+                break
+            try:
+                # The last one is empty, and nothing comes behind it.
+                self._left = int(data[at:end], 16) + 2
+            except ValueError:
+                raise broken("is not one of a Corral daemon") from None
+            at = end + 2
+        self._unread = data[at:]
+        if len(self._unread) > _LARGEST_HEAD:
+            raise broken("is not one of a Corral daemon")
+        return b"".join(found)
+
+
 def whole(status: int, headers: dict[str, str], content: bytes) -> Response:
     """The answer, or that it was cut short."""
     length = headers.get("content-length", "")
@@ -288,7 +335,7 @@ def _timeval(seconds: float) -> bytes:
 
 
 def _head(method: str, target: str, length: int, headers: "Sequence[tuple[str, str]]") -> bytes:
-    lines = [f"{method} {target} HTTP/1.0", "Host: corral", f"Content-Length: {length}", "Connection: close"]
+    lines = [f"{method} {target} HTTP/1.1", "Host: corral", f"Content-Length: {length}", "Connection: close"]
     team, agent = os.environ.get("CORRAL_TEAM"), os.environ.get("CORRAL_AGENT")
     if team and agent:
         caller = f"{team}/{agent}"

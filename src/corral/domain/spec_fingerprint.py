@@ -53,6 +53,11 @@ def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     return sorted(keys, key=lambda key: (_ORDER.index(key) if key in _ORDER else len(_ORDER), key))
 
 
+def declared_variables(of: Mapping[str, str]) -> list[str]:
+    """The names of the variables that an agent with this fingerprint has from the file."""
+    return [key.removeprefix(_ENV) for key in of if key.startswith(_ENV)]
+
+
 def split_differences(differs: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Those keys that can be changed on an agent that runs, and those that need a restart."""
     keys = tuple(differs)

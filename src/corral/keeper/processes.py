@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Callable
 
-from corral.domain.environment import AGENT_VARIABLE, PROCESS_VARIABLE
+from corral.domain.environment import AGENT_VARIABLE
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.domain.unattended import unattended
 from corral.keeper.tools import HostTools
@@ -43,6 +43,8 @@ class TeamProcesses:
         self._ended: list[ProcessEnded] = []
         self._changed: set[str] = set()
         self._telling: asyncio.TimerHandle | None = None
+        #: By agent and whether they have a terminal: of what the environment of its commands was made, and what it is.
+        self._environments: dict[tuple[str, bool], tuple[dict[str, str], list[str], dict[str, str]]] = {}
         #: The host that was given a place of its own.
         self._sheltered: int | None = None
 
@@ -74,20 +76,30 @@ class TeamProcesses:
         return process
 
     async def _start(self, order: ProcessOrder) -> Process:
-        environment = self._launches.environment_of(order.agent)
-        if environment is None:
-            raise CorralError(
-                f"the environment that {order.agent} was started with is gone",
-                f"corral restart {order.agent} starts it with the present one",
-            )
-        environment = unattended(environment, {}, order.environment, tty=order.tty)
-        environment |= {AGENT_VARIABLE: order.agent, PROCESS_VARIABLE: order.process}
+        environment = self._environment_for(order)
         if not os.path.isdir(order.directory):
             raise NotFoundError(f"there is no directory {order.directory} to run it in")
         place = await self._containment.place_of(self._team, order.agent)
         process = await self.hosted.start(order, environment, place)
         await self.shelter()
         return process
+
+    def _environment_for(self, order: ProcessOrder) -> dict[str, str]:
+        """The agent's own, made quiet. Most commands of an agent have the same one, which is put together once."""
+        found = self._launches.environment_of(order.agent)
+        if found is None:
+            raise CorralError(
+                f"the environment that {order.agent} was started with is gone",
+                f"corral restart {order.agent} starts it with the present one",
+            )
+        known = self._environments.get((order.agent, order.tty))
+        if known is not None and not order.environment and known[0] is found and known[1] == order.declared:
+            return known[2]
+        environment = unattended(found, order.declared, order.environment, tty=order.tty)
+        environment[AGENT_VARIABLE] = order.agent
+        if not order.environment:
+            self._environments[order.agent, order.tty] = (found, order.declared, environment)
+        return environment
 
     async def shelter(self) -> None:
         """Give a new host a place where it shares nobody's fate."""
@@ -137,7 +149,9 @@ class TeamProcesses:
             return await self.hosted.get(process.process)
 
     async def _seen(self, process: Process, after: int, limit: int) -> Execution:
-        page = self.hosted.read(process.process, after, limit) if limit else OutputPage(data=b"", next=after)
+        # Most commands are short and many say nothing: then there is nothing on the disk to look for.
+        silent = not limit or (process.closed and process.end <= after)
+        page = OutputPage(data=b"", next=after) if silent else self.hosted.read(process.process, after, limit)
         survivors = [] if process.running else await self.hosted.members(process.process)
         return Execution(process=process, page=page, survivors=survivors)
 

@@ -29,6 +29,8 @@ class ProcessOrder(Record, frozen=True):
     directory: str
     #: Joins what the agent has in its environment, and wins over it.
     environment: dict[str, str] = msgspec.field(default_factory=dict)
+    #: Names of what the agent has in its environment because its team declares it.
+    declared: list[str] = msgspec.field(default_factory=list)
     #: It can be written to. Otherwise its standard input is empty and at its end.
     stdin: bool = False
     #: It has a terminal of its own, and output and errors come through it.

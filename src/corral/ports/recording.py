@@ -73,7 +73,10 @@ class Launches(Protocol):
         """The command of a run that was prepared earlier, and whether it is for a shell; None if it is gone."""
 
     def environment_of(self, agent: str) -> dict[str, str] | None:
-        """The environment that the agent was started with; None if it is gone."""
+        """The environment that the agent was started with, not to be changed; the same object until it is another one.
+
+        None if it is gone.
+        """
 
     def exit_code(self, agent: str, run: str) -> int | None:
         """How a run ended, as a shell tells it; None while it has not, or was killed with its shell."""

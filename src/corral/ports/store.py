@@ -11,7 +11,7 @@ from corral.domain.records import Agent, Event, NewEvent, Team, Who
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What one transaction does: records put or dropped, and the events that tell of it."""
+    """What somebody does at one moment: records put or dropped, and the events that tell of it."""
 
     who: Who
     time: float
@@ -41,8 +41,8 @@ class Store(Protocol):
     async def load(self) -> Snapshot:
         """All teams and agents."""
 
-    async def commit(self, change: Change) -> list[Event]:
-        """Do all of it or nothing; the events as they stand in the journal now."""
+    async def commit(self, *changes: Change) -> list[Event]:
+        """Do all of them, one after the other, or nothing; the events as they stand in the journal now."""
 
     async def events(
         self,

@@ -54,6 +54,7 @@ class Journal:
         follow: bool = False,
     ) -> AsyncIterator[Event | Awaited]:
         """Events in order, without a gap and without a repeat; with `follow`, for as long as somebody listens."""
+        await self._registry.save()  # whoever has done something finds it
         if follow and not await self._knows(team, agent):
             yield Awaited(awaited=_name(team, agent))
         cursor = after

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from typing import Any
 
-from corral.background import Background
 from corral.domain.records import NewEvent, Who
 from corral.supervise.registry import Registry
 
 #: What is written to one process within so long is one event: somebody at a terminal writes a byte at a time.
 _WRITTEN_SECONDS = 5.0
-#: So many events wait for the store each by itself, in line with what others write; more than that are put together.
-_MOST_IN_LINE = 16
 
 
 class ProcessNotes:
@@ -26,9 +21,6 @@ class ProcessNotes:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._background = Background()
-        self._waiting: deque[tuple[Who, NewEvent]] = deque()
-        self._in_line: set[asyncio.Task[Any]] = set()
         #: Bytes that were written to processes (by whom, team, agent, process) and are not an event yet.
         self._written: dict[tuple[Who, str, str, str], int] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -36,7 +28,7 @@ class ProcessNotes:
     def add(self, who: Who, event: NewEvent) -> None:
         """Something was done."""
         self._note_written()
-        self._enqueue(who, event)
+        self._registry.note(who, event)
 
     def add_written(self, who: Who, team: str, agent: str, process: str, count: int) -> None:
         """So many bytes were written to a process."""
@@ -46,10 +38,9 @@ class ProcessNotes:
             self._timer = asyncio.get_running_loop().call_later(_WRITTEN_SECONDS, self._note_written)
 
     async def settled(self) -> None:
-        """Wait until everything is in the store, or waits for it in the registry."""
+        """Wait until everything is in the store, or waits for it in the registry because the store does not take it."""
         self._note_written()
-        while self._in_line:
-            await asyncio.wait(self._in_line)
+        await self._registry.save()
 
     def _note_written(self) -> None:
         if self._timer is not None:
@@ -58,22 +49,4 @@ class ProcessNotes:
         written, self._written = self._written, {}
         for (who, team, agent, process), count in written.items():
             data: dict[str, object] = {"process": process, "bytes": count}
-            self._enqueue(who, NewEvent(event="process.written", team=team, agent=agent, data=data))
-
-    def _enqueue(self, who: Who, event: NewEvent) -> None:
-        self._waiting.append((who, event))
-        self._write()
-
-    def _write(self) -> None:
-        while self._waiting and len(self._in_line) < _MOST_IN_LINE:
-            who = self._waiting[0][0]
-            events = []
-            while self._waiting and self._waiting[0][0] == who:
-                events.append(self._waiting.popleft()[1])
-            task = self._background.spawn(self._registry.observe((), events, who), name="journal of processes")
-            self._in_line.add(task)
-            task.add_done_callback(self._written_down)
-
-    def _written_down(self, task: asyncio.Task[Any]) -> None:
-        self._in_line.discard(task)
-        self._write()
+            self._registry.note(who, NewEvent(event="process.written", team=team, agent=agent, data=data))

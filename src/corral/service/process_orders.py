@@ -14,6 +14,7 @@ from corral.domain.environment import RESERVED_PREFIX, is_exportable
 from corral.domain.errors import WrongUseError
 from corral.domain.records import Agent
 from corral.domain.shell_syntax import analyse
+from corral.domain.spec_fingerprint import declared_variables
 from corral.ports.processes import ProcessOrder
 
 SHELL, OTHER_SHELL = "bash", "/bin/sh"
@@ -143,6 +144,7 @@ def _order(agent: Agent, wanted: Wanted, argv: list[str]) -> ProcessOrder:
         # `join` takes an absolute one as it is.
         directory=os.path.normpath(os.path.join(agent.workspace, wanted.workdir)),
         environment=dict(wanted.environment),
+        declared=declared_variables(agent.fingerprint),
         stdin=wanted.stdin or wanted.input is not None,
         tty=wanted.tty,
         columns=wanted.columns,

@@ -12,7 +12,6 @@ import logging
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError
@@ -25,6 +24,11 @@ log = logging.getLogger("corral.daemon")
 _MOST_UNSAVED_EVENTS = 10_000
 #: How soon to try again to write what the store did not take.
 _SAVE_AGAIN_SECONDS = 2.0
+#: So long an event that nobody waits for may wait for others to be written with.
+_NOTE_SECONDS = 0.02
+
+#: An event with who caused it, and when.
+_Noted = tuple[Who, float, NewEvent]
 
 
 class Registry:
@@ -37,9 +41,9 @@ class Registry:
         self._writing = asyncio.Lock()
         self._background = Background()
         self._retry: asyncio.TimerHandle | None = None
-        #: What was observed and is not in the store yet: agents by key, and events with who caused them and when.
+        #: What was observed or noted and is not in the store yet: agents by key, and events.
         self._unsaved_agents: set[tuple[str, str]] = set()
-        self._unsaved_events: deque[tuple[Who, float, NewEvent]] = deque(maxlen=_MOST_UNSAVED_EVENTS)
+        self._unsaved_events: deque[_Noted] = deque(maxlen=_MOST_UNSAVED_EVENTS)
         self._journal_grew = asyncio.Event()
         self.teams: dict[str, Team] = {}
         self.agents: dict[tuple[str, str], Agent] = {}
@@ -98,8 +102,9 @@ class Registry:
             events=events,
         )
         async with self._writing:
-            await self._save_backlog()
-            await self._store.commit(change)
+            unsaved, noted = self._backlog()
+            await self._store.commit(*_changes(unsaved, noted, change.time), change)
+            self._saved(unsaved, noted)
         for team in teams:
             self.teams[team.name] = team
         for name in drop_teams:
@@ -123,32 +128,36 @@ class Registry:
             log.error("kept in memory until the store can be written: %s", error.message)
             self._unsaved_agents.update(agent.key for agent in changed)
             self._unsaved_events.extend((who, time, event) for event in events)
-            self._save_soon()
+            self._save_soon(_SAVE_AGAIN_SECONDS)
 
-    def _save_soon(self) -> None:
+    def note(self, who: Who, event: NewEvent) -> None:
+        """Take an event down that nobody waits for: it is written with the next commit, before it, or in a moment."""
+        self._unsaved_events.append((who, self._now(), event))
+        self._save_soon(_NOTE_SECONDS)
+
+    def _save_soon(self, seconds: float) -> None:
         if self._retry is None:
-            self._retry = asyncio.get_running_loop().call_later(_SAVE_AGAIN_SECONDS, self._save_in_background)
+            self._retry = asyncio.get_running_loop().call_later(seconds, self._save_in_background)
 
     def _save_in_background(self) -> None:
         self._retry = None
         self._background.spawn(self.save(), name="save what was observed")
 
     async def save(self) -> None:
-        """Write what waits for a store that could not be written before; it goes on waiting if that cannot be done."""
+        """Write what was noted, or could not be written before; it goes on waiting if the store does not take it."""
         if self._unsaved_agents or self._unsaved_events:
             await self.observe((), ())
 
-    async def _save_backlog(self) -> None:
-        """Write what was observed while the store could not be written, as it was: by whom, and when."""
-        while self._unsaved_agents or self._unsaved_events:
-            agents = {key: self.agents[key] for key in self._unsaved_agents if key in self.agents}
-            who, time = self._unsaved_events[0][:2] if self._unsaved_events else (SUPERVISOR, self._now())
-            alike = itertools.takewhile(partial(_is_by, who, time), self._unsaved_events)
-            events = [event for _, _, event in alike]
-            await self._store.commit(Change(who=who, time=time, put_agents=list(agents.values()), events=events))
-            # What was observed meanwhile is not written yet.
-            self._unsaved_agents = {key for key in self._unsaved_agents if self.agents.get(key) is not agents.get(key)}
-            for _ in events:
+    def _backlog(self) -> tuple[list[Agent], list[_Noted]]:
+        """What was observed or noted and is not in the store: agents as they are, events by whom and when they were."""
+        return [self.agents[key] for key in self._unsaved_agents if key in self.agents], list(self._unsaved_events)
+
+    def _saved(self, agents: Sequence[Agent], noted: Sequence[_Noted]) -> None:
+        saved = {agent.key: agent for agent in agents}
+        # What was observed meanwhile is not written yet.
+        self._unsaved_agents = {key for key in self._unsaved_agents if self.agents.get(key) is not saved.get(key)}
+        for entry in noted:
+            if self._unsaved_events and self._unsaved_events[0] is entry:
                 self._unsaved_events.popleft()
 
     async def journal_growth(self) -> None:
@@ -178,5 +187,9 @@ class Registry:
             ) from error
 
 
-def _is_by(who: Who, time: float, entry: tuple[Who, float, NewEvent]) -> bool:
-    return entry[0] == who and entry[1] == time
+def _changes(agents: Sequence[Agent], noted: Iterable[_Noted], now: float) -> list[Change]:
+    """What is written besides, as it was: by whom, and when."""
+    found = [Change(who=SUPERVISOR, time=now, put_agents=agents)] if agents else []
+    for (who, time), entries in itertools.groupby(noted, key=lambda entry: entry[:2]):
+        found.append(Change(who=who, time=time, events=[event for _, _, event in entries]))
+    return found

@@ -13,7 +13,7 @@ from corral.domain.records import Agent, NewEvent, Team, Who
 from corral.ports.store import Change, Store
 
 Open = Callable[[], Awaitable[Store]]
-ME = Who(user="me", uid=1000)
+ME, OTHER = Who(user="me", uid=1000), Who(user="you", uid=1001)
 TEAM = Team(name="shop", file="/w/corral.toml", directory="/w", repo="/w", created_at=1.0)
 AGENT = Agent(
     team="shop",
@@ -103,6 +103,21 @@ def test_a_transaction_that_fails_changes_nothing(open_store: Open) -> None:
         assert (await store.load()).teams == []
         assert await store.events() == []
         await store.commit(change(put_teams=[TEAM]))
+        assert (await store.load()).teams == [TEAM]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_several_changes_are_done_together_each_by_whom_and_when_it_was(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        noted = Change(who=OTHER, time=1.0, events=[NewEvent(event="noted")])
+        told = await store.commit(noted, change(put_teams=[TEAM], events=[NewEvent(event="team.up")]))
+        assert [(event.event, event.who, event.time) for event in told] == [("noted", OTHER, 1.0), ("team.up", ME, 2.0)]
+        assert await store.events() == told
+        with pytest.raises(TypeError):
+            await store.commit(change(drop_teams=["shop"]), change(events=[NewEvent(event="x", data={"no": object()})]))
         assert (await store.load()).teams == [TEAM]
         await store.close()
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 from corral.adapters.sqlite.store import SqliteStore
 from corral.api.app import Services, make_app
 from corral.api.server import DaemonServer
+from corral.client.wire import Chunks
 from corral.listening import listen
 from corral.places import Places
 from corral.ports.keeper import Keeper
@@ -73,7 +74,9 @@ class Scene:
         """A request whose answer is not waited for."""
         content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         reader, writer = await asyncio.open_unix_connection(self.socket, limit=1 << 26)
-        head = f"{method} {target} HTTP/1.0\r\nContent-Length: {len(content)}\r\nConnection: close\r\n\r\n"
+        head = (
+            f"{method} {target} HTTP/1.1\r\nHost: corral\r\nContent-Length: {len(content)}\r\nConnection: close\r\n\r\n"
+        )
         writer.write(head.encode() + content)
         return reader, writer
 
@@ -82,8 +85,12 @@ class Scene:
         reader, writer = await self.begin("GET", target)
         try:
             await reader.readuntil(b"\r\n\r\n")
-            while line := await reader.readline():
-                yield json.loads(line)
+            chunks, pending = Chunks(), b""
+            while data := await reader.read(1 << 16):
+                *lines, pending = (pending + chunks.feed(data)).split(b"\n")
+                for line in lines:
+                    yield json.loads(line)
+            assert not pending
         finally:
             writer.close()
 

@@ -375,7 +375,7 @@ class TestSteering:
             assert (reply.json["eof"], played.read, played.eof) == (True, b"\xff\x00", True)
             assert (await scene.ask("POST", f"/v1/processes/{process}/write", b"x")).status == 409
             reader, writer = await asyncio.open_unix_connection(scene.socket)
-            head = f"POST /v1/processes/{process}/write HTTP/1.0\r\nContent-Length: {(16 << 20) + 1}\r\n\r\n"
+            head = f"POST /v1/processes/{process}/write HTTP/1.1\r\nContent-Length: {(16 << 20) + 1}\r\n\r\n"
             writer.write(head.encode())
             assert (await reader.readline()).startswith(b"HTTP/1.1 400 ")  # before it was sent
             writer.close()

@@ -13,6 +13,7 @@ from corral.places import Places
 from tests.unit.client.fake_daemon import FakeDaemon, Request, whole
 
 HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 def asked(places: Places, seconds: float = 5.0) -> wire.Response:
@@ -30,7 +31,7 @@ class TestRequest:
         assert (response.status, response.body) == (201, b"hello")
         assert response.headers["content-length"] == "5"
         sent = daemon.last
-        assert (sent.version, sent.body) == ("HTTP/1.0", b"body")
+        assert (sent.version, sent.body) == ("HTTP/1.1", b"body")
         assert sent.headers == {
             "host": "corral",
             "content-length": "4",
@@ -41,6 +42,10 @@ class TestRequest:
     def test_a_body_without_a_length_ends_with_the_connection(self, places: Places, daemon: FakeDaemon) -> None:
         daemon.answer("GET", "/x", [HEAD, b"a" * 100_000, b"b" * 100_000])
         assert len(asked(places).body) == 200_000
+
+    def test_a_body_in_chunks_ends_with_the_last_of_them(self, places: Places, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/x", [CHUNKED, b"5\r\nhello\r\n", b"7\r\n, world\r\n0\r\n\r\n"])
+        assert asked(places).body == b"hello, world"
 
     def test_a_megabyte_goes_out_whole(self, places: Places, daemon: FakeDaemon) -> None:
         daemon.answer("POST", "/x", lambda sent: whole(str(len(sent.body)).encode()))
@@ -136,6 +141,8 @@ class TestBrokenAnswers:
             (b"HTTP/1.1 200 OK\r\nContent-Le", "ended before it began"),
             (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "not one of a Corral daemon"),
             (b"HTTP/1.1 abc\r\n\r\n", "not one of a Corral daemon"),
+            (CHUNKED + b"four\r\n", "not one of a Corral daemon"),
+            (CHUNKED + b"1" * 100_000, "not one of a Corral daemon"),
             (b"x" * 70_000, "not one of a Corral daemon"),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfour", "ended after 4 of 10 bytes"),
         ],
@@ -188,6 +195,13 @@ class TestStream:
     def test_lines_however_they_are_cut(self, places: Places, daemon: FakeDaemon) -> None:
         daemon.answer("GET", "/x", [HEAD + b"on", b"e\ntw", b"o\n\nthr", b"ee\n"])
         assert lines(places) == [b"one", b"two", b"three"]
+
+    def test_lines_in_chunks_however_they_are_cut(self, places: Places, daemon: FakeDaemon) -> None:
+        whole_answer = CHUNKED + b"6\r\none\ntw\r\n2\r\no\n\r\n9\r\n\r\n0\r\n\r\n3\n\r\n0\r\n\r\n"
+        for size in range(1, len(whole_answer)):
+            parts = [whole_answer[at : at + size] for at in range(0, len(whole_answer), size)]
+            daemon.answer("GET", "/x", parts)
+            assert lines(places) == [b"one", b"two", b"\r", b"0\r", b"\r", b"3"]
 
     def test_a_line_comes_out_before_the_next_is_there(self, places: Places, daemon: FakeDaemon) -> None:
         ours, theirs = socket.socketpair()

@@ -17,10 +17,10 @@ class Disk(SqliteStore):
 
     full = False
 
-    async def commit(self, change: Change) -> list[Event]:
+    async def commit(self, *changes: Change) -> list[Event]:
         if self.full:
             raise StoreError("the disk is full")
-        return await super().commit(change)
+        return await super().commit(*changes)
 
 
 async def _disk(directory: Path) -> Disk:
@@ -83,3 +83,21 @@ def test_what_waits_is_written_without_anything_else_happening(tmp_path: Path) -
         return events
 
     assert asyncio.run(run()) == ["seen"]
+
+
+def test_what_is_noted_is_written_in_a_moment_or_before_the_next_commit(tmp_path: Path) -> None:
+    async def run() -> list[Event]:
+        store = await _disk(tmp_path)
+        clock = Clock()
+        registry = Registry(store, clock, str(tmp_path / "at-rest"))
+        registry.note(PERSON, NewEvent(event="noted"))
+        clock.now = 2.0
+        await registry.observe((), [NewEvent(event="seen")])
+        registry.note(PERSON, NewEvent(event="noted too"))
+        await asyncio.wait_for(registry.journal_growth(), 10)
+        events = await store.events()
+        await store.close()
+        return events
+
+    told = [(event.event, event.time, event.who) for event in asyncio.run(run())]
+    assert told == [("noted", 1.0, PERSON), ("seen", 2.0, SUPERVISOR), ("noted too", 2.0, PERSON)]

@@ -16,7 +16,7 @@ from corral.places import Places
 
 #: How long a sign of life may take; for both together.
 SECONDS = 2.0
-_HEALTH = b"GET /v1/health HTTP/1.0\r\nHost: corral\r\nConnection: close\r\n\r\n"
+_HEALTH = b"GET /v1/health HTTP/1.1\r\nHost: corral\r\nConnection: close\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)

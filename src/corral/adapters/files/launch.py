@@ -88,6 +88,8 @@ class LaunchFiles:
     def __init__(self, directory: str, own_directory: str) -> None:
         self._directory = directory
         self._own_directory = own_directory
+        #: By agent, the environment that was read last, and from which file.
+        self._environments: dict[str, tuple[tuple[int, ...], dict[str, str]]] = {}
         self._gates: dict[str, int] = {}  # run -> the open pipe, which keeps what was written until it is read
 
     def write(
@@ -110,6 +112,7 @@ class LaunchFiles:
         environment_file = os.path.join(self._directory, f"{agent}.env")
         if environment is not None:
             lines = [f"export {name}={_quoted(value)}\n" for name, value in environment.items()]
+            self._environments.pop(agent, None)
             _write_private(environment_file, "".join(lines))
         elif not os.path.exists(environment_file):
             raise CorralError(
@@ -203,10 +206,15 @@ class LaunchFiles:
     def environment_of(self, agent: str) -> dict[str, str] | None:
         """See `Launches.environment_of`. Read back as `write` wrote it, and by no shell."""
         path = os.path.join(self._directory, f"{agent}.env")
-        text = _contents(path, _LONGEST_HEADER).decode("utf-8", "surrogateescape")
-        if not text:
-            return None
-        return {name: value.replace("'\\''", "'") for name, value in _EXPORT.findall(text)}
+        seen = _identity(path)
+        known = self._environments.get(agent)
+        if known is None or known[0] != seen:
+            text = _contents(path, _LONGEST_HEADER).decode("utf-8", "surrogateescape")
+            if not text:
+                return None
+            found = {name: value.replace("'\\''", "'") for name, value in _EXPORT.findall(text)}
+            known = self._environments[agent] = (seen, found)
+        return known[1]
 
     def exit_code(self, agent: str, run: str) -> int | None:
         """See `Launches.exit_code`."""
@@ -270,6 +278,15 @@ def _contents(path: str, longest: int) -> bytes:
         return b""
     finally:
         os.close(descriptor)
+
+
+def _identity(path: str) -> tuple[int, ...]:
+    """Changes whenever a file is replaced; empty if there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _write_private(path: str, text: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import TypeVar
@@ -71,9 +71,9 @@ class SqliteStore:
 
         return await self._run(lambda: work(self._db))
 
-    async def commit(self, change: Change) -> list[Event]:
+    async def commit(self, *changes: Change) -> list[Event]:
         """See `Store.commit`."""
-        return await self._run(lambda: self._commit(change))
+        return await self._run(lambda: self._commit(changes))
 
     async def events(
         self,
@@ -148,36 +148,13 @@ class SqliteStore:
         (value,) = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return bytes(value)
 
-    def _commit(self, change: Change) -> list[Event]:
+    def _commit(self, changes: Sequence[Change]) -> list[Event]:
         db = self._db
-        events = []
+        events: list[Event] = []
         db.execute("BEGIN IMMEDIATE")
         try:
-            put = [(TEAM, team.name, _encode(team)) for team in change.put_teams]
-            put += [(AGENT, _agent_key(agent.key), _encode(agent)) for agent in change.put_agents]
-            drop = [(TEAM, name) for name in change.drop_teams]
-            drop += [(AGENT, _agent_key(key)) for key in change.drop_agents]
-            db.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", put)
-            db.executemany("DELETE FROM records WHERE kind = ? AND key = ?", drop)
-            for new in change.events:
-                entry = _encode(_Entry(who=change.who, outcome=new.outcome, data=new.data))
-                cursor = db.execute(
-                    "INSERT INTO journal (time, team, agent, event, entry) VALUES (?, ?, ?, ?, ?)",
-                    (change.time, new.team, new.agent, new.event, entry),
-                )
-                assert cursor.lastrowid is not None
-                events.append(
-                    Event(
-                        seq=cursor.lastrowid,
-                        time=change.time,
-                        event=new.event,
-                        team=new.team,
-                        agent=new.agent,
-                        who=change.who,
-                        outcome=new.outcome,
-                        data=new.data,
-                    )
-                )
+            for change in changes:
+                events += _apply(db, change)
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
@@ -210,3 +187,29 @@ def _event(row: tuple[int, float, str, str, str, bytes]) -> Event:
     return Event(
         seq=seq, time=time, event=event, team=team, agent=agent, who=entry.who, outcome=entry.outcome, data=entry.data
     )
+
+
+def _apply(db: sqlite3.Connection, change: Change) -> Iterator[Event]:
+    put = [(TEAM, team.name, _encode(team)) for team in change.put_teams]
+    put += [(AGENT, _agent_key(agent.key), _encode(agent)) for agent in change.put_agents]
+    drop = [(TEAM, name) for name in change.drop_teams]
+    drop += [(AGENT, _agent_key(key)) for key in change.drop_agents]
+    db.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", put)
+    db.executemany("DELETE FROM records WHERE kind = ? AND key = ?", drop)
+    for new in change.events:
+        entry = _encode(_Entry(who=change.who, outcome=new.outcome, data=new.data))
+        cursor = db.execute(
+            "INSERT INTO journal (time, team, agent, event, entry) VALUES (?, ?, ?, ?, ?)",
+            (change.time, new.team, new.agent, new.event, entry),
+        )
+        assert cursor.lastrowid is not None
+        yield Event(
+            seq=cursor.lastrowid,
+            time=change.time,
+            event=new.event,
+            team=new.team,
+            agent=new.agent,
+            who=change.who,
+            outcome=new.outcome,
+            data=new.data,
+        )

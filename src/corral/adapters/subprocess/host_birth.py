@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import resource
-import stat
 import struct
 import termios
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from corral.adapters.subprocess import host_native
+from corral.domain.environment import PROCESS_VARIABLE
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, WrongUseError
 
 #: The kernel, or a filter in front of it, does not know clone3, or not with a cgroup. Then the child moves by itself.
@@ -28,25 +29,60 @@ _SHORTAGES = frozenset((errno.EAGAIN, errno.ENOMEM))
 #: What a child says that did not become its program: an error, as the kernel returns it, and from a fork also at what.
 _ERROR, _STEP_AND_ERROR = struct.Struct("=q"), struct.Struct("=cq")
 _ENTERING, _TERMINAL, _BECOMING = b"g", b"t", b"x"
+#: That are remembered: each has some kilobytes.
+_MOST_ENVIRONMENTS = 64
+
+
+class Environment:
+    """Variables, ready for the kernel."""
+
+    __slots__ = ("path", "variables")
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        #: Where a program is looked for.
+        self.path = os.fsencode(variables.get("PATH") or os.defpath)
+        self.variables = [
+            os.fsencode(f"{name}={value}") for name, value in variables.items() if name != PROCESS_VARIABLE
+        ]
+        _refuse_nul(self.variables)
+
+
+class Environments:
+    """Reads environments. Most commands of an agent have the same one, which is read once."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, Environment] = {}
+
+    def of(self, text: str) -> Environment:
+        """What a JSON object of strings stands for."""
+        found = self._read.get(text)
+        if found is None:
+            if len(self._read) >= _MOST_ENVIRONMENTS:
+                self._read.clear()
+            found = self._read[text] = Environment(json.loads(text))
+        return found
 
 
 class Order:
     """What is to be executed, ready for the kernel."""
 
-    __slots__ = ("argv", "directory", "environment", "file", "program", "variables")
+    __slots__ = ("argv", "directory", "file", "path", "program", "variables")
 
-    def __init__(self, argv: Sequence[str], environment: Mapping[str, str], directory: str) -> None:
+    def __init__(self, argv: Sequence[str], environment: Environment, process: str, directory: str) -> None:
         if not argv or not argv[0]:
             raise WrongUseError("there is no command to execute", "name a program")
         self.program = argv[0]
         self.argv = [os.fsencode(word) for word in argv]
-        self.environment = {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
+        _refuse_nul(self.argv)
         self.directory = directory
         #: Where the program was found.
         self.file = self.argv[0]
-        self.variables = [name + b"=" + value for name, value in self.environment.items()]
-        if any(b"\0" in word for word in (*self.argv, *self.environment, *self.environment.values())):
-            raise WrongUseError("an argument or a variable has a NUL byte in it", "no program can be given one")
+        self.path = environment.path
+        self.variables = [*environment.variables, f"{PROCESS_VARIABLE}={process}".encode()]
+
+    def environment(self) -> dict[bytes, bytes]:
+        """The variables, as Python takes them."""
+        return dict(variable.split(b"=", 1) for variable in self.variables)
 
 
 class Born:
@@ -124,7 +160,7 @@ def _cloned(order: Order, *, terminal: bool, cgroup: str) -> Born:
                 raise _refusal(order, _BECOMING if -pid in _SHORTAGES else _ENTERING, -pid)
             if not cgroup and not terminal:
                 # It does all that is needed here, and is quicker than a fork.
-                born = Born(os.posix_spawn(order.file, order.argv, order.environment, setsid=True), order)
+                born = Born(os.posix_spawn(order.file, order.argv, order.environment(), setsid=True), order)
                 os.close(report)
                 return born
             pid = _forked(order, childs, terminal=terminal, cgroup=cgroup)
@@ -152,7 +188,7 @@ def _forked(order: Order, report: int, *, terminal: bool, cgroup: str) -> int:
             if terminal:
                 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
             step = _BECOMING
-            os.execve(order.file, order.argv, order.environment)  # noqa: S606 - that is its purpose
+            os.execve(order.file, order.argv, order.environment())  # noqa: S606 - that is its purpose
         except OSError as error:
             os.write(report, _STEP_AND_ERROR.pack(step, -(error.errno or 0)))
         finally:
@@ -185,24 +221,22 @@ def _found(order: Order) -> bytes:
     name = order.argv[0]
     if b"/" in name:
         return name
-    path = order.environment.get(b"PATH") or os.fsencode(os.defpath)
-    there = None
-    for directory in path.split(b":"):
-        candidate = os.path.join(directory or b".", name)
-        try:
-            is_file = stat.S_ISREG(os.stat(candidate).st_mode)
-        except OSError:
-            continue  # not there, or not for us to see
-        if is_file:
-            if os.access(candidate, os.X_OK):
-                return candidate
-            there = candidate
-    if there is not None:
-        return there  # and the kernel will say why not
+    candidates = [(directory or b".") + b"/" + name for directory in order.path.split(b":")]
+    for candidate in candidates:
+        if os.access(candidate, os.X_OK) and os.path.isfile(candidate):
+            return candidate
+    for candidate in candidates:
+        if os.path.isfile(candidate):
+            return candidate  # and the kernel will say why not
     raise NotFoundError(
         f"there is no program {order.program}",
-        f"install it, or give its path; it was looked for in {os.fsdecode(path)}",
+        f"install it, or give its path; it was looked for in {os.fsdecode(order.path)}",
     )
+
+
+def _refuse_nul(words: Sequence[bytes]) -> None:
+    if any(b"\0" in word for word in words):
+        raise WrongUseError("an argument or a variable has a NUL byte in it", "no program can be given one")
 
 
 def _refusal(order: Order, step: bytes, number: int) -> CorralError:

@@ -43,6 +43,15 @@ def remove(path: str) -> bool:
     return not group.populated() and group.remove()
 
 
+def remove_if_alone(path: str) -> bool:
+    """Remove it if nothing is in it and nothing was made below it, which is how most commands leave it."""
+    try:
+        os.rmdir(path)
+    except OSError as error:
+        return error.errno == errno.ENOENT
+    return True
+
+
 def remove_when_empty(path: str, loop: Loop, removed: Callable[[], None]) -> None:
     """Remove it now, or when the kernel says that nothing runs in it any more; then call back."""
     if remove(path):

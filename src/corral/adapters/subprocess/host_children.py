@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from corral.adapters.subprocess import host_cgroup, host_recovery
 from corral.adapters.subprocess import host_procfs as procfs
-from corral.adapters.subprocess.host_birth import Births, Born, Order
+from corral.adapters.subprocess.host_birth import Births, Born, Environments, Order
 from corral.adapters.subprocess.host_child import LARGE_PIPES, Child
 from corral.adapters.subprocess.host_loop import Loop
 from corral.adapters.subprocess.host_memory import Memory
@@ -48,6 +48,7 @@ class Children:
     def __init__(self, loop: Loop, births: Births, memory: Memory) -> None:
         self._loop = loop
         self._births = births
+        self._environments = Environments()
         self._memory = memory
         self._boot = procfs.boot_id()
         #: Those that are children of this process, and have not ended.
@@ -73,7 +74,8 @@ class Children:
         if process in self._memory.children:
             answer(None)
             return
-        order = Order(wanted["argv"], {**wanted["environment"], "CORRAL_PROCESS": process}, wanted["directory"])
+        environment = self._environments.of(wanted["environment"])
+        order = Order(wanted["argv"], environment, process, wanted["directory"])
         cgroup = host_cgroup.make(wanted["cgroup"], process) if wanted["cgroup"] else ""
         try:
             child, born = self._bear({**wanted, "cgroup": cgroup}, order)
@@ -187,6 +189,7 @@ class Children:
         child.output.settle()
         record.running, record.code, record.signal, record.ended_at = False, code, number, time.time()
         record.end = child.output.end
+        record.gone = bool(record.cgroup) and host_cgroup.remove_if_alone(record.cgroup)
         if self._memory.knows(child):
             self._memory.look_at_trouble(child)
             self._memory.ended(child)
@@ -200,9 +203,11 @@ class Children:
 
         def cleared() -> None:
             child.cleared = True
+            if child.record.cgroup and not child.record.gone:
+                self._memory.gone(child)
             self._finish(child)
 
-        if child.record.cgroup:
+        if child.record.cgroup and not child.record.gone:
             host_cgroup.remove_when_empty(child.record.cgroup, self._loop, cleared)
         else:
             cleared()

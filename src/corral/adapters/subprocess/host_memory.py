@@ -79,8 +79,14 @@ class Memory:
                 "signal": record.signal,
                 "ended_at": record.ended_at,
                 "end": record.end,
+                "gone": record.gone,
             }
         )
+
+    def gone(self, child: Child) -> None:
+        """Nothing is left in its cgroup, which was removed."""
+        child.record.gone = True
+        self._tell({"gone": child.record.process})
 
     def closed(self, child: Child) -> None:
         """There will be no more output of it."""

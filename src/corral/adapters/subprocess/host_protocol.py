@@ -1,8 +1,8 @@
 """What a host and its clients agree on. A line is a JSON object.
 
 A client sends `{"n": 1, "do": "start", …}` and is answered `{"n": 1}`, or `{"n": 1, "error": {…}}`. Without having
-asked it is told `{"hello": …, "known": […]}` first, then `born`, `ended`, `closed`, `trouble`, `forgotten` as they
-happen, and `grew` once for each `watch`.
+asked it is told `{"hello": …, "known": […]}` first, then `born`, `ended`, `gone`, `closed`, `trouble`, `forgotten` as
+they happen, and `grew` once for each `watch`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: The name of the process, as `ps` shows it.
 HOST_NAME = b"corral: host"
 #: Raised with every change that an older host or keeper would misread.
-PROTOCOL = 1
+PROTOCOL = 2
 #: A longer line is a mistake.
 LINE_BYTES = 16 << 20
 #: What is written to a process goes in pieces of this size.

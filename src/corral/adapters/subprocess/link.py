@@ -184,10 +184,12 @@ class HostLink:
         if "grew" in news:
             self._change(news["grew"], end=news["end"])
         elif "ended" in news:
-            how = {name: news[name] for name in ("code", "signal", "ended_at", "end")}
+            how = {name: news[name] for name in ("code", "signal", "ended_at", "end", "gone")}
             record = self._change(news["ended"], running=False, **how)
             if record is not None:
                 self._on_ended(record)
+        elif "gone" in news:
+            self._change(news["gone"], gone=True)
         elif "closed" in news:
             self._change(news["closed"], closed=True, end=news["end"])
         elif "born" in news:

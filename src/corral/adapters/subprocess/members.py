@@ -35,7 +35,7 @@ class Members:
 
     def pids(self, known: Mapping[str, ProcessRecord], host: int | None) -> dict[str, list[int]]:
         """Of every process all that runs, by id. One look for all of them."""
-        found = {process: self._group(record).pids() for process, record in known.items() if record.cgroup}
+        found = {process: self.at_once(record) for process, record in known.items() if record.cgroup}
         if len(found) < len(known):
             for process, members in self._families.look(list(known.values()), host).items():
                 found.setdefault(process, [member.pid for member in members])
@@ -43,12 +43,16 @@ class Members:
 
     def of(self, record: ProcessRecord, known: Mapping[str, ProcessRecord], host: int | None) -> list[Process]:
         """What runs of one; `known` are all that there are."""
+        if record.gone:
+            return []
         if record.cgroup:
             return _running(self._group(record))
         return self._families.look_for(record, list(known.values()), host)
 
     def at_once(self, record: ProcessRecord) -> list[int]:
         """The pids of one without looking far: where there is no cgroup, that of the command alone."""
+        if record.gone:
+            return []
         if record.cgroup:
             return self._group(record).pids()
         return [record.pid] if record.running else []

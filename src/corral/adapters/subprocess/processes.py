@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import binascii
+import json
 import shutil
 from collections.abc import Callable, Sequence
 
@@ -43,6 +44,8 @@ class HostedProcesses:
         self._directory = directory
         self._members = Members(markers)
         self._writing = asyncio.Lock()
+        #: By agent, the environment that was last sent, and its text.
+        self._environments: dict[str, tuple[dict[str, str], str]] = {}
         self._link = HostLink(
             team,
             socket_path,
@@ -67,7 +70,7 @@ class HostedProcesses:
             argv=order.argv,
             command=order.command,
             directory=order.directory,
-            environment=environment,
+            environment=self._text_of(order.agent, environment),
             cgroup=cgroup,
             stdin=order.stdin,
             tty=order.tty,
@@ -77,6 +80,13 @@ class HostedProcesses:
             keep_tail=order.keep_tail,
         )
         return self._seen(await self._find(order.process))
+
+    def _text_of(self, agent: str, environment: dict[str, str]) -> str:
+        """The environment as the host takes it. Most commands of an agent have the same one, which is written once."""
+        known = self._environments.get(agent)
+        if known is None or known[0] is not environment:
+            known = self._environments[agent] = (environment, json.dumps(environment, separators=(",", ":")))
+        return known[1]
 
     # Looking
 

@@ -38,6 +38,7 @@ class ProcessRecord:
         "command",
         "end",
         "ended_at",
+        "gone",
         "host",
         "keep_head",
         "keep_tail",
@@ -78,6 +79,8 @@ class ProcessRecord:
         self.ended_at: float | None = facts.get("ended_at")
         self.closed: bool = facts.get("closed", False)
         self.end: int = facts.get("end", 0)
+        #: It had a cgroup, which was removed: nothing of it runs.
+        self.gone: bool = facts.get("gone", False)
         self.trouble: str = facts.get("trouble", "")
 
     def facts(self) -> dict[str, Any]:
