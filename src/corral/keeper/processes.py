@@ -15,9 +15,10 @@ from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.domain.unattended import unattended
 from corral.keeper.tools import HostTools
 from corral.ports.containment import HOST
-from corral.ports.keeper import Degraded, ExitStatus, ProcessCount, ProcessEnded, Report
+from corral.ports.keeper import ExitStatus
 from corral.ports.processes import RUN_PREFIX, Execution, OutputPage, Process, ProcessOrder
 from corral.ports.recording import Launches
+from corral.ports.reports import Degraded, ProcessCount, ProcessEnded, Report
 
 log = logging.getLogger("corral.keeper")
 

@@ -32,7 +32,6 @@ from corral.ports.keeper import (
     Inventory,
     Launch,
     LogPage,
-    Report,
     Repository,
     Started,
     TeamOrder,
@@ -40,6 +39,7 @@ from corral.ports.keeper import (
     WorkspaceRemoval,
 )
 from corral.ports.processes import Execution, Process, ProcessOrder
+from corral.ports.reports import Report
 from corral.ports.usage import Usage
 
 log = logging.getLogger("corral.keeper")

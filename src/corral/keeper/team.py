@@ -25,22 +25,8 @@ from corral.keeper.recorder import Recorders
 from corral.keeper.runtimes import Runtimes, Views
 from corral.keeper.survivors import Survivors
 from corral.keeper.tools import HostTools
-from corral.ports.keeper import (
-    ActivityChanged,
-    Degraded,
-    Ended,
-    ExitStatus,
-    Inventory,
-    Launch,
-    LogPage,
-    Report,
-    Run,
-    RunExited,
-    RunReady,
-    ServerChanged,
-    Started,
-    TeamOrder,
-)
+from corral.ports.keeper import Ended, ExitStatus, Inventory, Launch, LogPage, Run, Started, TeamOrder
+from corral.ports.reports import ActivityChanged, Degraded, Report, RunExited, RunReady, ServerChanged
 from corral.ports.runtime import Session, SessionOrder
 from corral.ports.usage import Usage
 

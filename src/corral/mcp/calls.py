@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import binascii
-import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from corral.domain.errors import NotFoundError, WrongUseError
+from corral.domain.process_ids import is_process_id, new_process_id
 
 Arguments = Mapping[str, object]
 
@@ -19,7 +18,6 @@ LONGEST_WAIT = 600.0
 #: Bytes of output in an answer: some five thousand tokens, and what a client takes before it cuts it off itself.
 DEFAULT_LIMIT, LARGEST_LIMIT = 20_000, 100_000
 
-_ID = re.compile(r"[0-9A-Za-z]{1,64}")
 _OF_THE_BODY = ("command", "argv", "background", "tty", "workdir", "env", "stdin", "input", "limit")
 
 
@@ -43,7 +41,7 @@ def execute(arguments: Arguments) -> Call:
     if arguments.get("stdin") and "input" in arguments:
         raise WrongUseError("execute takes stdin or input, not both", "input is all that the command gets to read")
     # Named here and not by the daemon: should the daemon die before it can answer, it is known what to look for.
-    body: dict[str, object] = {"process_id": "p" + secrets.token_hex(5)}
+    body: dict[str, object] = {"process_id": new_process_id()}
     body |= {name: arguments[name] for name in _OF_THE_BODY if name in arguments}
     if arguments.get("background"):
         return Call(method="POST", path="/v1/exec", body=body)
@@ -108,7 +106,7 @@ def _written(arguments: Arguments) -> bytes:
 def _path(arguments: Arguments, rest: str = "") -> str:
     process = str(arguments["process_id"])
     # Nothing but an id may get into the path of a request.
-    if not _ID.fullmatch(process):
+    if not is_process_id(process):
         raise NotFoundError(f"there is no process {process!r}", "process_list shows the processes that you have")
     return f"/v1/processes/{process}{rest}"
 

@@ -10,7 +10,8 @@ import struct
 
 import msgspec
 
-from corral.ports.keeper import Record, Report
+from corral.ports.keeper import Record
+from corral.ports.reports import Report
 
 _LENGTH = struct.Struct("!I")
 #: A frame larger than this is a mistake or an attack; the connection ends.

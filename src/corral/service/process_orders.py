@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import secrets
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from corral.domain.environment import RESERVED_PREFIX, is_exportable
 from corral.domain.errors import WrongUseError
+from corral.domain.process_ids import is_process_id, new_process_id
 from corral.domain.records import Agent
 from corral.domain.shell_syntax import analyse
 from corral.domain.spec_fingerprint import declared_variables
@@ -27,8 +27,6 @@ LONGEST_SECONDS = 366 * 86400.0
 _LARGEST_SIDE = 65535
 #: Of a command, as lists show it.
 _LONGEST_SHOWN = 1000
-_HEX = frozenset("0123456789abcdef")
-_ID_LENGTH = 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,16 +51,6 @@ class Wanted:
     input: bytes | None = None
     #: Most bytes of output in the answer.
     limit: int = DEFAULT_LIMIT
-
-
-def is_process_id(text: str) -> bool:
-    """True for what can be the id of a process: `p` and ten hexadecimal digits."""
-    return len(text) == _ID_LENGTH and text[0] == "p" and _HEX.issuperset(text[1:])
-
-
-def new_process_id() -> str:
-    """An id that nothing ever had."""
-    return "p" + secrets.token_hex(5)
 
 
 def check(wanted: Wanted) -> None:

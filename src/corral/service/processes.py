@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from corral.domain import states
 from corral.domain.errors import CorralError, NotFoundError, UnavailableError
+from corral.domain.process_ids import is_process_id
 from corral.domain.process_output import Shown
 from corral.domain.records import Agent, NewEvent, Who
 from corral.domain.signal_names import name_of
@@ -20,7 +21,7 @@ from corral.service import process_orders
 from corral.service.context import Context
 from corral.service.patience import Patience
 from corral.service.process_notes import ProcessNotes
-from corral.service.process_orders import OTHER_SHELL, Plan, Wanted, is_process_id
+from corral.service.process_orders import OTHER_SHELL, Plan, Wanted
 from corral.service.process_reading import Place, ProcessReader, Question, Reading
 from corral.service.reaching import keeper_soon
 from corral.service.resolve import find_agent, find_team

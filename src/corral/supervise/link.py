@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from corral.domain.errors import UnavailableError
-from corral.ports.keeper import Hello, Keeper, Report
+from corral.ports.keeper import Hello, Keeper
+from corral.ports.reports import Report
 
 #: Opens a connection, starting a keeper if there is none: (on_report, on_lost) → keeper.
 Connect = Callable[[Callable[[Report], None], Callable[[], None]], Awaitable[Keeper]]

@@ -15,7 +15,8 @@ from corral.domain.records import (
     NewEvent,
 )
 from corral.domain.terminals import NO_TERMINAL
-from corral.ports.keeper import ExitStatus, Inventory, ProcessEnded, Run
+from corral.ports.keeper import ExitStatus, Inventory, Run
+from corral.ports.reports import ProcessEnded
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from corral.domain.errors import CorralError
 from corral.domain.records import PROMPT_SENDING, PROMPT_SENT, PROMPT_UNKNOWN, PROMPT_WAITING
-from corral.ports.keeper import RunReady
+from corral.ports.reports import RunReady
 from corral.supervise.link import KeeperLink
 from corral.supervise.observe import Findings
 from corral.supervise.registry import Registry

@@ -20,21 +20,16 @@ from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import PROMPT_WAITING, SUPERVISOR, Agent, NewEvent, Who
 from corral.domain.terminals import TMUX
 from corral.failpoint import point
-from corral.ports.keeper import (
+from corral.ports.keeper import Ended, Keeper, Launch, Run, Started, TeamOrder
+from corral.ports.reports import (
     ActivityChanged,
     Degraded,
-    Ended,
-    Keeper,
-    Launch,
     ProcessCount,
     ProcessEnded,
     Report,
-    Run,
     RunExited,
     RunReady,
     ServerChanged,
-    Started,
-    TeamOrder,
 )
 from corral.supervise import observe
 from corral.supervise.link import Connect, KeeperLink

@@ -160,8 +160,8 @@ def test_one_whose_shell_was_killed_with_it_was_killed(stage: Stage) -> None:
     async def scenario() -> None:
         keeper = stage.keeper()
         session = await keeper.start("exec sleep 60")
-        for pid in (session.terminal_pid, session.pid):
-            os.kill(pid, signal.SIGKILL)
+        # Both at once: the end of its shell is the end of its terminal, and that would end it in another way.
+        os.killpg(session.terminal_pid, signal.SIGKILL)
         assert await keeper.end_of(session) == ExitStatus(signal=signal.SIGKILL)
 
     stage.play(scenario)

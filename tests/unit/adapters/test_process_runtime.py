@@ -10,6 +10,7 @@ from corral.adapters.files.launch import LaunchFiles
 from corral.adapters.subprocess.runtime import ProcessRuntime
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.ports.keeper import ExitStatus
+from corral.ports.processes import ProcessOrder
 from corral.ports.runtime import Session, SessionOrder
 from tests.support.scripted_processes import ScriptedProcesses
 
@@ -133,6 +134,26 @@ def test_what_others_write_who_outlive_it_is_handed_on_too() -> None:
         assert listener.heard == ["exited", b"late\n"]
 
     play(scenario)
+
+
+def test_the_end_of_one_that_had_ended_when_its_start_was_answered_is_told_though_others_live_on() -> None:
+    async def run() -> None:
+        processes, listener = ScriptedProcesses(), Listener()
+        order = ProcessOrder(process=PROCESS, agent="api", argv=["sh"], command="api", directory="/")
+        await processes.start(order, {}, "")  # the host has begun with it
+        await processes.writes(PROCESS, b"early\n")
+        await processes.ends(PROCESS, ExitStatus(code=4), closed=False)
+        runtime = runtime_of(processes, listener)
+        await runtime.start([ORDER])
+        await quiet()
+        assert listener.heard == [b"early\n", "exited"]
+        assert listener.exits == [ExitStatus(code=4)]
+        await processes.writes(PROCESS, b"late\n")
+        await quiet()
+        assert listener.heard == [b"early\n", "exited", b"late\n"]
+        runtime.close()
+
+    asyncio.run(run())
 
 
 def test_more_than_a_page_comes_whole_and_in_order() -> None:

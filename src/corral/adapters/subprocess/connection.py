@@ -11,8 +11,9 @@ from corral.adapters.subprocess.host_protocol import PROTOCOL, decode, encode
 from corral.domain.errors import CorralError, UnavailableError, from_json
 from corral.peer import peer_of
 
-#: A healthy host answers in a millisecond: nothing that it does keeps it from answering.
-ANSWER_SECONDS = 10.0
+#: A healthy host answers in a millisecond: nothing that it does keeps it from answering. Less than a daemon waits for a
+#: keeper, so that it is told what is silent.
+ANSWER_SECONDS = 4.0
 
 
 class HostConnection(asyncio.Protocol):

@@ -25,6 +25,8 @@ from corral.ports.processes import OutputPage, Process, ProcessOrder, Survivor
 
 #: How long the end of a command may take to be told, after everything of it is gone.
 _TOLD_SECONDS = 2.0
+#: Longer than an exec takes.
+_BECOMING_SECONDS = 0.01
 
 
 class HostedProcesses:
@@ -60,7 +62,7 @@ class HostedProcesses:
 
     async def start(self, order: ProcessOrder, environment: dict[str, str], cgroup: str) -> Process:
         """See `Processes.start`. The first one starts the host."""
-        if not records.is_process_id(order.process):
+        if not records.can_be_a_name(order.process):
             raise WrongUseError(f"{order.process!r} cannot be the name of a process", "letters, digits, - and _")
         host = await self._link.have()
         await host.ask(
@@ -108,7 +110,7 @@ class HostedProcesses:
     def read(self, process: str, after: int, limit: int) -> OutputPage:
         """See `Processes.read`."""
         directory = records.output_directory(self._directory, process)
-        page = segments.read(directory, after, limit) if records.is_process_id(process) else None
+        page = segments.read(directory, after, limit) if records.can_be_a_name(process) else None
         if page is None or (page.next == after and process not in self._link.at_hand()):
             raise _unknown(process)
         return OutputPage(data=page.data, next=page.next, omitted=page.omitted, gap_at=page.gap_at)
@@ -162,7 +164,12 @@ class HostedProcesses:
 
     async def members(self, process: str) -> list[Survivor]:
         """See `Processes.members`."""
-        return [_survivor(member) for member in await self._running(await self._find(process))]
+        members = await self._running(await self._find(process))
+        if not all(proc.argument_vector(member.pid) for member in members):
+            # One is just becoming another program. What it is called in a moment is what somebody wants to know.
+            await asyncio.sleep(_BECOMING_SECONDS)
+            members = await self._running(await self._find(process))
+        return [_survivor(member) for member in members]
 
     async def signal(self, process: str, number: int) -> int:
         """See `Processes.signal`."""

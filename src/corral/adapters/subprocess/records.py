@@ -23,7 +23,7 @@ _STALE_LINES = 2000
 #: A command is kept for people who read a list; some are whole programs.
 _COMMAND_LENGTH = 16384
 #: What can be the name of a process: it becomes the name of a directory, and of a cgroup.
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class ProcessRecord:
@@ -93,9 +93,9 @@ class ProcessRecord:
         return self.closed and not self.running
 
 
-def is_process_id(text: str) -> bool:
+def can_be_a_name(text: str) -> bool:
     """True if a process can have this name."""
-    return _ID.fullmatch(text) is not None
+    return _NAME.fullmatch(text) is not None
 
 
 def output_directory(directory: str, process: str) -> str:

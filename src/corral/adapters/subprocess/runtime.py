@@ -271,7 +271,9 @@ class ProcessRuntime:
         """Hand on what it writes as it comes, and tell of its end; then what is written by those who outlive it."""
         try:
             while True:
-                process = await self._processes.changed(one.process, one.cursor, late=one.session.dead)
+                # One that had ended when its start was answered is known to be dead, and its end is yet to be told.
+                late = one.session.dead and not one.watched
+                process = await self._processes.changed(one.process, one.cursor, late=late)
                 await self._hand_on(one)
                 if process.running and not process.closed:
                     continue

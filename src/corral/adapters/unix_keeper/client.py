@@ -21,7 +21,6 @@ from corral.ports.keeper import (
     Inventory,
     Launch,
     LogPage,
-    Report,
     Repository,
     Started,
     TeamOrder,
@@ -29,6 +28,7 @@ from corral.ports.keeper import (
     WorkspaceRemoval,
 )
 from corral.ports.processes import Execution, Process, ProcessOrder
+from corral.ports.reports import Report
 from corral.ports.usage import Usage
 
 _T = TypeVar("_T")

@@ -13,7 +13,8 @@ from corral.adapters.unix_keeper.client import KeeperClient
 from corral.background import reap_when_it_ends
 from corral.domain.errors import CorralError, UnavailableError
 from corral.places import Places
-from corral.ports.keeper import PROTOCOL, Report
+from corral.ports.keeper import PROTOCOL
+from corral.ports.reports import Report
 
 log = logging.getLogger("corral.daemon")
 
