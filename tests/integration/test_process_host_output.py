@@ -10,12 +10,6 @@ from pathlib import Path
 import pytest
 
 from corral.adapters.cgroup.tree import Cgroup
-from corral.adapters.subprocess import host_memory, segments
-from corral.adapters.subprocess.host_child import Child
-from corral.adapters.subprocess.host_loop import Loop
-from corral.adapters.subprocess.host_memory import Memory
-from corral.adapters.subprocess.host_retention import ENDED_RECORDS
-from corral.adapters.subprocess.records import ProcessRecord
 from corral.ports.keeper import ExitStatus
 from tests.faults.support.disks import Disk, small_disk
 from tests.support.process_host import Hosted, hosted, memory_of, place
@@ -175,72 +169,6 @@ def test_a_disk_that_fails_at_the_end_leaves_the_size_of_what_is_missing(own_dir
                 assert ended.end == 100_000
 
     asyncio.run(scenario())
-
-
-def test_only_so_many_that_are_over_are_remembered(own_directory: Path, group: Cgroup | None) -> None:
-    async def scenario() -> None:
-        async with hosted(own_directory, group) as team:
-            kept = await team.run("echo", "of another agent", agent="b")
-            running = await team.start("sleep", "1000")
-            survivor = await team.run("sleep 1000 >/dev/null 2>&1 &")
-            first = await team.run("echo", "first")
-            for _ in range(ENDED_RECORDS // 20):
-                await asyncio.gather(*(team.run("true", "x") for _ in range(20)))
-            last = await team.run("echo", "last")
-            left = {process.process for process in await team.processes.table()}
-            while first.process in left or len(left) > ENDED_RECORDS + 4:  # it is told when it is done
-                await asyncio.sleep(0.005)
-                left = {process.process for process in await team.processes.table()}
-            assert not (team.records / first.process).exists()
-            assert len(left) > ENDED_RECORDS // 2
-            assert {kept.process, running.process, survivor.process, last.process} <= left
-
-    asyncio.run(scenario())
-
-
-def test_the_output_of_a_team_is_bounded_and_what_is_over_goes_first(
-    own_directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(host_memory, "TOTAL_BYTES", _MIB)
-    told: list[dict[str, object]] = []
-    loop = Loop()
-    memory = Memory(str(own_directory), loop, told.append)
-
-    def child(name: str, **facts: object) -> Child:
-        known = {"process": name, "agent": "a", "command": "", "pid": 0, "start": 0, "boot": "", "host": os.getpid()}
-        more = {"cgroup": "gone", "output": "", "tty": False, "stdin": False, "started_at": 0.0}
-        record = ProcessRecord({**known, **more, "keep_head": 1000, "keep_tail": 8 * _MIB, **facts})
-        found = Child(record, memory.output_for(record), loop, lambda _: None, lambda _: None)
-        memory.add(found)
-        return found
-
-    def write(one: Child, size: int) -> None:
-        for _ in range(size // 50_000):
-            one.output.add(bytes(50_000))
-        memory.make_room()
-
-    over = [child(f"over-{number}", running=False, closed=True, ended_at=float(number)) for number in range(2)]
-    for one in over:
-        write(one, 200_000)
-        memory.finished(one)
-    small, large = child("small"), child("large")
-    write(small, 200_000)
-    write(large, 400_000)
-    assert len(memory.children) == 4
-    write(large, 200_000)  # more than a MiB in all: the longest ended goes
-    assert set(memory.children) == {"over-1", "small", "large"}
-    write(large, 4_000_000)
-    assert set(memory.children) == {"small", "large"}
-    assert size_of(own_directory / "small") == 200_000
-    page = segments.read(str(own_directory / "large"), 0, 8 * _MIB)
-    assert page.next == 4_600_000
-    assert page.gap_at == 1000
-    # The part that is just being written, a quarter of the tail, is not given up.
-    assert len(page.data) <= 2 * _MIB + 1000
-    for one in (small, large):
-        one.output.close()
-    memory.close()
-    loop.close()
 
 
 def test_a_process_without_output_makes_no_file(own_directory: Path) -> None:

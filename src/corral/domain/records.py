@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from corral.domain import states
 from corral.domain.limits import NO_LIMITS, Limits
+from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
 from corral.domain.terminals import TMUX
 
 #: Where the first prompt of a run is on its way into the agent.
@@ -34,6 +35,8 @@ class Team:
     systemd: str = "auto"
     #: What the team as a whole may use.
     limits: Limits = NO_LIMITS
+    #: How many commands its agents may run, and what is kept of them.
+    processes: ProcessLimits = DEFAULT_PROCESS_LIMITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,6 +19,12 @@
     [containment]
     systemd = "auto"              # auto (default) | require | off
 
+    [processes]
+    running = 2048                # commands of one agent that may run at once
+    output = "8M"                 # output kept of each command: an eighth from its beginning, the rest is its end
+    records = 200                 # ended commands kept of each agent
+    disk = "512M"                 # output kept of all commands together
+
 This is the only module of its family that others import, but for `spec_text`, which spares `corral up` the rest.
 Nothing here touches a file: the caller reads it.
 """
@@ -28,6 +34,7 @@ from dataclasses import replace
 
 from corral.domain import names
 from corral.domain.limits import LIMIT_NAMES
+from corral.domain.process_limits import PROCESS_LIMIT_NAMES
 from corral.domain.spec_agents import KEYS as AGENT_KEYS
 from corral.domain.spec_agents import read_agents
 from corral.domain.spec_fingerprint import adjusted, differences, fingerprint, split_differences
@@ -47,6 +54,7 @@ from corral.domain.spec_model import (
 )
 from corral.domain.spec_paths import resolved
 from corral.domain.spec_problems import Problems
+from corral.domain.spec_processes import read_process_limits
 from corral.domain.spec_syntax import load
 from corral.domain.spec_table import Table
 from corral.domain.spec_text import MAX_BYTES, decode
@@ -70,11 +78,12 @@ __all__ = [
     "split_differences",
 ]
 
-_TABLES = ("team", "defaults", "containment", "agents")
+_TABLES = ("team", "defaults", "containment", "processes", "agents")
 _TABLE_ALIASES = {
     "agent": "agents",
     "default": "defaults", "limits": "defaults", "resources": "defaults",
     "cgroup": "containment", "cgroups": "containment", "isolation": "containment", "systemd": "containment",
+    "commands": "processes", "exec": "processes", "proc": "processes",
 }  # fmt: skip
 _TEAM_KEYS = ("name", "repo", "mcp")
 _TEAM_ALIASES = {"repository": "repo", "git": "repo", "path": "repo", **LIMIT_ALIASES}
@@ -82,6 +91,7 @@ _OF_AGENTS = dict.fromkeys(AGENT_KEYS, "an [agents.NAME] table")
 _OF_TEAM = dict.fromkeys(_TEAM_KEYS, "[team]")
 _OF_LIMITS = dict.fromkeys(LIMIT_NAMES, TAKEN_BY)
 _OF_CONTAINMENT = {"systemd": "[containment]"}
+_OF_PROCESSES = dict.fromkeys(PROCESS_LIMIT_NAMES, "[processes]")
 _SYSTEMD_ALIASES = {
     "always": "require", "force": "require", "must": "require", "required": "require", "true": "require",
     "disabled": "off", "false": "off", "never": "off", "no": "off", "none": "off",
@@ -103,11 +113,12 @@ def parse(text: str, file: str) -> TeamSpec:
     directory = os.path.normpath(os.path.dirname(file))
     problems = Problems(file, text)
     root = Table(problems, (), load(text, file))
-    root.only(_TABLES, _TABLE_ALIASES, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS})
+    root.only(_TABLES, _TABLE_ALIASES, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES})
     team = _team_table(root, directory)
     name, repo = _team(team, directory) if team else ("", None)
     mcp = team is not None and team.take("mcp", bool, "mcp = true") is True
     systemd = _systemd(root)
+    processes = read_process_limits(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_CONTAINMENT})
     bounds = read_bounds(team, _defaults_table(root))
     agents: tuple[AgentSpec, ...] = ()
     if "agents" not in root.data:
@@ -128,6 +139,7 @@ def parse(text: str, file: str) -> TeamSpec:
         agents=agents,
         limits=bounds.team_limits,
         systemd=systemd,
+        processes=processes,
     )
 
 
@@ -140,7 +152,7 @@ def _team_table(root: Table, directory: str) -> Table | None:
 
 def _team(team: Table, directory: str) -> tuple[str, str | None]:
     """The team's name and its repository."""
-    team.only((*_TEAM_KEYS, *LIMIT_NAMES), _TEAM_ALIASES, {**_OF_AGENTS, **_OF_CONTAINMENT})
+    team.only((*_TEAM_KEYS, *LIMIT_NAMES), _TEAM_ALIASES, {**_OF_AGENTS, **_OF_CONTAINMENT, **_OF_PROCESSES})
     name = team.need("name", str, _name_example(directory)) or ""
     if isinstance(team.data.get("name"), str) and not names.is_valid(name):
         nearest = names.suggestion(name)
@@ -157,7 +169,7 @@ def _name_example(directory: str) -> str:
 def _defaults_table(root: Table) -> Table | None:
     defaults = root.table("defaults", '[defaults] with memory_max = "2G"')
     if defaults:
-        defaults.only(LIMIT_NAMES, LIMIT_ALIASES, {**_OF_TEAM, **_OF_AGENTS, **_OF_CONTAINMENT})
+        defaults.only(LIMIT_NAMES, LIMIT_ALIASES, {**_OF_TEAM, **_OF_AGENTS, **_OF_CONTAINMENT, **_OF_PROCESSES})
     return defaults
 
 
@@ -165,7 +177,7 @@ def _systemd(root: Table) -> str:
     containment = root.table("containment", '[containment] with systemd = "auto"')
     if containment is None:
         return DEFAULT_SYSTEMD
-    containment.only(("systemd",), elsewhere={**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS})
+    containment.only(("systemd",), elsewhere={**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES})
     return containment.word(
         "systemd",
         SYSTEMD,

@@ -4,6 +4,7 @@ import re
 
 from corral.domain import names
 from corral.domain.limits import LIMIT_NAMES
+from corral.domain.process_limits import PROCESS_LIMIT_NAMES
 from corral.domain.spec_limits import ALIASES as LIMIT_ALIASES
 from corral.domain.spec_limits_sense import Bounds
 from corral.domain.spec_model import DEFAULT_RESTART, MAX_AGENTS, RESTARTS, SHARED, WORKTREE, AgentSpec
@@ -29,7 +30,7 @@ _TERMINAL_ALIASES = {
     "false": NO_TERMINAL, "no": NO_TERMINAL, "off": NO_TERMINAL, "pipe": NO_TERMINAL, "process": NO_TERMINAL,
     "on": TMUX, "pty": TMUX, "screen": TMUX, "true": TMUX, "tty": TMUX, "yes": TMUX,
 }  # fmt: skip
-_ELSEWHERE = {"repo": "[team]", "systemd": "[containment]"}
+_ELSEWHERE = {"repo": "[team]", "systemd": "[containment]", **dict.fromkeys(PROCESS_LIMIT_NAMES, "[processes]")}
 _COMMAND_EXAMPLE = 'command = ["claude"], or command = "make watch" for a shell'
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: Linux takes no longer argument and no longer `NAME=value` (MAX_ARG_STRLEN, with its closing NUL).

@@ -2,12 +2,10 @@
 `io_weight`, each checked by itself. How they go together is in `spec_limits_sense`.
 """
 
-import math
-import re
-
 from corral.domain.limits import LIMIT_NAMES, USUAL_WEIGHT, WEIGHTS
-from corral.domain.limits_text import INFINITY, percent, size_in_bytes, written_limit
+from corral.domain.limits_text import INFINITY, percent, written_limit
 from corral.domain.spec_problems import shown
+from corral.domain.spec_sizes import NUMBER, means_no_limit, read_size, unit_hint
 from corral.domain.spec_table import Table, type_word
 
 #: What a table says: name → value, with None for what it lifts. What it leaves open is not in it.
@@ -53,9 +51,6 @@ _EXAMPLES = {
     "io_weight": "io_weight = 50",
 }
 _LEAST_QUOTA_REMEDY = f'Linux takes "{_LEAST_QUOTA}%" or more; no limit is written "{INFINITY}"'
-_NO_LIMIT = ("inf", "infinite", "max", "none", "no", "off", "unlimited", "-1", "∞")
-_ALMOST_A_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt])(?:i?b)?\s*", re.IGNORECASE | re.ASCII)
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?", re.ASCII)
 
 
 def read_limits(table: Table) -> Said:
@@ -72,24 +67,18 @@ def _limit(table: Table, name: str, value: object) -> int | None:
         return _weight(table, name, value)
     if value == INFINITY:
         return None
-    if _means_no_limit(value):
+    if means_no_limit(value):
         table.wrong(name, "this is not how no limit is written", f'write {name} = "{INFINITY}"')
         return None
     if name == "cpu_quota":
         return _quota(table, name, value)
     if name == "tasks_max":
         return _tasks(table, name, value)
-    return _memory(table, name, value)
-
-
-def _means_no_limit(value: object) -> bool:
-    if isinstance(value, str):
-        return value.lower() in _NO_LIMIT or value.lower() == INFINITY
-    return value == -1 or (isinstance(value, float) and math.isinf(value))
+    return _memory(table, name)
 
 
 def _weight(table: Table, name: str, value: object) -> int | None:
-    if value == INFINITY or _means_no_limit(value):
+    if value == INFINITY or means_no_limit(value):
         remedy = f"the usual weight is {name} = {USUAL_WEIGHT}, and the largest is {_MOST_WEIGHT}"
         table.wrong(name, "a weight is a share, and no share is without limit", remedy)
         return None
@@ -126,7 +115,7 @@ def _quota(table: Table, name: str, value: object) -> int | None:
 
 def _quota_meant(text: str) -> str:
     """What would be right for a quota without a percent sign, or with half a percent in it."""
-    if _NUMBER.fullmatch(text) and len(text) < 8:
+    if NUMBER.fullmatch(text) and len(text) < 8:
         number = float(text)
         if number == 0:
             return _LEAST_QUOTA_REMEDY
@@ -138,20 +127,12 @@ def _quota_meant(text: str) -> str:
     return 'such as cpu_quota = "150%", which is one and a half processors'
 
 
-def _memory(table: Table, name: str, value: object) -> int | None:
-    if isinstance(value, str):
-        size = size_in_bytes(value)
-        if size is None:
-            table.wrong(name, f"{shown(value)} is no size", _size_meant(name, value))
-            return None
-    elif type(value) is int:
-        size = value
-    else:
-        message = f"this must be a string or a number of bytes, not {type_word(type(value))}"
-        table.wrong(name, message, f"such as {_EXAMPLES[name]}")
+def _memory(table: Table, name: str) -> int | None:
+    size = read_size(table, name, _EXAMPLES[name])
+    if size is None:
         return None
     if size < LEAST_MEMORY:
-        hint = f'did you mean "{value}M"? ' if type(value) is int and 4 <= value < 100_000 else ""
+        hint = unit_hint(table.data[name], _MOST_MEMORY)
         remedy = f'{hint}At least "4M": the shell that starts an agent takes that with a small program beside it'
         table.wrong(name, "no program lives with this little", remedy)
         return None
@@ -159,16 +140,6 @@ def _memory(table: Table, name: str, value: object) -> int | None:
         table.wrong(name, "this is more than any host has", f'such as {_EXAMPLES[name]}, or "{INFINITY}"')
         return None
     return size
-
-
-def _size_meant(name: str, text: str) -> str:
-    units = "The units are K, M, G and T, powers of 1024"
-    if len(text) <= 20:
-        if found := _ALMOST_A_SIZE.fullmatch(text):
-            return f'did you mean {name} = "{found[1]}{found[2].upper()}"? {units}'
-        if _NUMBER.fullmatch(text):
-            return f'it lacks its unit: did you mean {name} = "{text}M"? {units}; bytes go without quotes'
-    return f"such as {_EXAMPLES[name]}. {units}"
 
 
 def _tasks(table: Table, name: str, value: object) -> int | None:

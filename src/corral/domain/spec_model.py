@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from corral.domain.limits import NO_LIMITS, Limits
+from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
 from corral.domain.terminals import TMUX
 
 RESTARTS = ("never", "on-failure", "always")
@@ -71,6 +72,8 @@ class TeamSpec:
     limits: Limits = NO_LIMITS
     #: Whether systemd holds the agents: one of `SYSTEMD`.
     systemd: str = DEFAULT_SYSTEMD
+    #: How many commands its agents may run, and what is kept of them.
+    processes: ProcessLimits = DEFAULT_PROCESS_LIMITS
 
     @property
     def base(self) -> str:

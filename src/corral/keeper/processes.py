@@ -22,8 +22,6 @@ from corral.ports.reports import Degraded, ProcessCount, ProcessEnded, Report
 
 log = logging.getLogger("corral.keeper")
 
-#: Commands of one agent that may run at once. Past it, the next one is refused: nothing that runs is ended for it.
-MOST_RUNNING = 2048
 #: How long what happened may wait to be told.
 _TELL_SECONDS = 0.02
 
@@ -54,18 +52,16 @@ class TeamProcesses:
     async def execute(self, order: ProcessOrder, wait: float | None, limit: int) -> Execution:
         """Start a command and wait for its end; see `Keeper.execute`."""
         running = (await self._known()).setdefault(order.agent, set())
-        if order.process not in running and len(running) >= MOST_RUNNING:
-            raise RefusedError(
-                f"{order.agent} has {len(running)} processes that run, and may have {MOST_RUNNING}",
-                "end some: corral proc ls shows them, corral proc kill ends one",
-            )
+        if len(running) >= order.most_running and order.process not in running and not await self._is_known(order):
+            raise _too_many(order, len(running))
+        # Counted before anything is waited for: of several that come at once, no more are started than may run.
+        running.add(order.process)
         # Whoever waits may go away; a start that was begun is finished all the same.
         process = await asyncio.shield(self._counted(order, running))
         return await self._seen(await self._ended_within(process, wait), 0, limit)
 
     async def _counted(self, order: ProcessOrder, running: set[str]) -> Process:
-        """Start it, counted from before: its end may be heard of before its start is answered."""
-        running.add(order.process)
+        """Start one that is counted already: its end may be heard of before its start is answered."""
         try:
             process = await self._start(order)
         except BaseException:
@@ -75,6 +71,10 @@ class TeamProcesses:
             running.discard(order.process)
         self._count(order.agent)
         return process
+
+    async def _is_known(self, order: ProcessOrder) -> bool:
+        """The order came before, and what was started for it may have ended since."""
+        return any(process.process == order.process for process in await self._commands())
 
     async def _start(self, order: ProcessOrder) -> Process:
         environment = self._environment_for(order)
@@ -263,3 +263,12 @@ class TeamProcesses:
             running = len((self._running or {}).get(agent, ()))
             self._report(ProcessCount(team=self._team, agent=agent, running=running))
         self._changed.clear()
+
+
+def _too_many(order: ProcessOrder, running: int) -> RefusedError:
+    """Nothing that runs is ended for one that is new."""
+    return RefusedError(
+        f"{order.agent} has {running} commands that run, and may have {order.most_running}: "
+        "that is processes.running in corral.toml",
+        "end one: corral proc ls shows them, corral proc kill ends one. Or raise the number, then corral up",
+    )

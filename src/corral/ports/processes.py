@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS
 from corral.ports.keeper import ExitStatus, Record
 
 #: The run of an agent without a terminal is a process too, called so and by its run. It is no command of the agent.
@@ -38,8 +39,14 @@ class ProcessOrder(Record, frozen=True):
     columns: int = 120
     rows: int = 40
     #: Bytes of its output that are kept: the first of them and the last of them.
-    keep_head: int = 1 << 20
-    keep_tail: int = 7 << 20
+    keep_head: int = DEFAULT_PROCESS_LIMITS.head
+    keep_tail: int = DEFAULT_PROCESS_LIMITS.tail
+    #: How many commands of the agent may run at once, this one included.
+    most_running: int = DEFAULT_PROCESS_LIMITS.running
+    #: What is kept from now on: ended commands of each agent, and bytes of output of all commands of the team. None for
+    #: what is no command: it does not count among them, and says nothing about them.
+    keep_records: int | None = DEFAULT_PROCESS_LIMITS.records
+    keep_disk: int | None = DEFAULT_PROCESS_LIMITS.disk
 
 
 class Survivor(Record, frozen=True, omit_defaults=False):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from corral.domain.environment import RESERVED_PREFIX, is_exportable
 from corral.domain.errors import WrongUseError
 from corral.domain.process_ids import is_process_id, new_process_id
+from corral.domain.process_limits import ProcessLimits
 from corral.domain.records import Agent
 from corral.domain.shell_syntax import analyse
 from corral.domain.spec_fingerprint import declared_variables
@@ -109,21 +110,24 @@ class Plan:
     note: str = ""
 
 
-def plan(agent: Agent, wanted: Wanted, shell: str = SHELL) -> Plan:
-    """What is to be started. For a shell that is not bash, what only bash may understand is left as it was written."""
+def plan(agent: Agent, wanted: Wanted, limits: ProcessLimits, shell: str = SHELL) -> Plan:
+    """What is to be started. `limits` are those of the team.
+
+    For a shell that is not bash, what only bash may understand is left as it was written.
+    """
     if wanted.command is None:
-        return Plan(_order(agent, wanted, list(wanted.argv)), wanted.background)
+        return Plan(_order(agent, wanted, limits, list(wanted.argv)), wanted.background)
     text, promoted = wanted.command, False
     if "&" in text:  # otherwise nothing is to be understood, and that takes a moment
         analysis = analyse(text)
         if analysis.promoted and (shell == SHELL or analysis.portable):
             text, promoted = analysis.command, True
-    order = _order(agent, wanted, [shell, "-c", text])
+    order = _order(agent, wanted, limits, [shell, "-c", text])
     note = "" if shell == SHELL else f"there is no {SHELL}: it was run by {shell}"
     return Plan(order, wanted.background or promoted, promoted, note)
 
 
-def _order(agent: Agent, wanted: Wanted, argv: list[str]) -> ProcessOrder:
+def _order(agent: Agent, wanted: Wanted, limits: ProcessLimits, argv: list[str]) -> ProcessOrder:
     return ProcessOrder(
         process=wanted.process or new_process_id(),
         agent=agent.name,
@@ -137,6 +141,11 @@ def _order(agent: Agent, wanted: Wanted, argv: list[str]) -> ProcessOrder:
         tty=wanted.tty,
         columns=wanted.columns,
         rows=wanted.rows,
+        keep_head=limits.head,
+        keep_tail=limits.tail,
+        most_running=limits.running,
+        keep_records=limits.records,
+        keep_disk=limits.disk,
     )
 
 

@@ -1,4 +1,4 @@
-"""The part of `corral up` that changes what runs without restarting it: limits."""
+"""The part of `corral up` that changes what runs without restarting it: limits, of agents and of their commands."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from corral.domain.limits import limit_differences, limits_as_json
 from corral.domain.plan import Step
+from corral.domain.process_limits import process_limit_differences, process_limits_as_json
 from corral.domain.records import NewEvent, Team, Who
 from corral.domain.spec import TeamSpec, adjusted
 from corral.service.context import Context
@@ -17,7 +18,8 @@ async def adjust(
 ) -> list[str]:
     """Apply the limits of the file to agents that run, and to their team. What a person should know, in words.
 
-    Applied first and written down then: limits that are set twice are the same limits.
+    Applied first and written down then: limits that are set twice are the same limits. Those of `[processes]` are only
+    written down, and go along with the next command.
     """
     known = context.registry.teams.get(team.name)
     if known is None:
@@ -52,11 +54,17 @@ async def _write_down(
         agents.append(replace(agent, limits=limits, fingerprint=adjusted(agent.fingerprint, prints[step.agent])))
         data: dict[str, object] = {"changed": list(step.adjusts), "limits": limits_as_json(limits)}
         events.append(NewEvent(event="agent.adjusted", team=team.name, agent=step.agent, data=data))
-    changed = limit_differences(known.limits, team.limits)
+    changed = [
+        *limit_differences(known.limits, team.limits),
+        *process_limit_differences(known.processes, team.processes),
+    ]
     if changed:
-        data = {"changed": list(changed), "limits": limits_as_json(team.limits)}
+        data = {
+            "changed": changed,
+            "limits": limits_as_json(team.limits),
+            "processes": process_limits_as_json(team.processes),
+        }
         events.append(NewEvent(event="team.adjusted", team=team.name, data=data))
-    if agents or changed or known.systemd != team.systemd:
-        await registry.commit(
-            who, teams=[replace(known, limits=team.limits, systemd=team.systemd)], agents=agents, events=events
-        )
+    record = replace(known, limits=team.limits, systemd=team.systemd, processes=team.processes)
+    if agents or record != known:
+        await registry.commit(who, teams=[record], agents=agents, events=events)

@@ -121,9 +121,16 @@ class UpWork:
             )
             # The last run is remembered until its terminal is cleared away for the next one.
             records.append(replace(record, run=base.run) if base else record)
+        team = replace(
+            team,
+            repo=self._team.repo,
+            systemd=self._team.systemd,
+            limits=self._team.limits,
+            processes=self._team.processes,
+        )
         await self._registry.commit(
             self._who,
-            teams=[replace(team, repo=self._team.repo, systemd=self._team.systemd, limits=self._team.limits)],
+            teams=[team],
             agents=records,
             events=[
                 NewEvent(

@@ -10,8 +10,9 @@ import pytest
 
 from corral.domain import states
 from corral.domain.errors import RefusedError, UnavailableError
+from corral.domain.process_limits import ProcessLimits
 from corral.ports.processes import Survivor
-from tests.support.records import AGENT
+from tests.support.records import AGENT, PERSON, TEAM
 from tests.unit.api.scene import Scene, play
 from tests.unit.service.fake_keeper import Played, echoes, prints, runs, soon
 
@@ -67,6 +68,22 @@ def test_how_it_is_to_be_run_reaches_the_keeper(tmp_path: Path) -> None:
         assert (order.directory, order.environment, order.process) == ("/x/lib", {"A": "1"}, "p0123456789")
         await scene.exec(argv=["top"], workdir="/tmp")
         assert list(scene.keeper.played.values())[1].order.directory == "/tmp"
+
+    play(tmp_path, act)
+
+
+def test_the_limits_of_the_team_go_along_with_each_command(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        await scene.exec(argv=["true"], process_id="p0000000001")
+        limits = ProcessLimits(running=3, output=80_000, records=4, disk=1 << 20)
+        await scene.registry.commit(PERSON, teams=[replace(TEAM, processes=limits)])
+        scene.keeper.missing = {"bash"}
+        await scene.exec(command="true", process_id="p0000000002")
+        before, after = (scene.keeper.played[f"p000000000{number}"].order for number in (1, 2))
+        assert (before.keep_head, before.keep_tail, before.most_running) == (1 << 20, 7 << 20, 2048)
+        assert (before.keep_records, before.keep_disk) == (200, 512 << 20)
+        assert (after.keep_head, after.keep_tail, after.most_running) == (10_000, 70_000, 3)
+        assert (after.keep_records, after.keep_disk, after.argv[0]) == (4, 1 << 20, "/bin/sh")
 
     play(tmp_path, act)
 

@@ -41,6 +41,7 @@ class Child:
         "_told_end",
         "cleared",
         "finished",
+        "finished_at",
         "large_pipe",
         "output",
         "pidfd",
@@ -85,6 +86,8 @@ class Child:
         self.cleared = False
         #: Its output is closed as well: as far as the host can know, nothing of it runs.
         self.finished = False
+        #: When that was, on the clock that only goes on.
+        self.finished_at = 0.0
 
     # What it writes
 

@@ -149,7 +149,7 @@ class Children:
         if child.writes_much and self._large_pipes < LARGE_PIPES:
             child.enlarge_pipe()
             self._large_pipes += child.large_pipe
-        self._memory.make_room()
+        self._memory.make_room(child)
 
     def _closed(self, child: Child) -> None:
         child.record.closed = True
@@ -243,6 +243,8 @@ class Children:
     def find_again(self, records: Sequence[ProcessRecord]) -> None:
         """Go on with the processes of a host that was killed, as far as they can be proved to be there."""
         recovery = host_recovery.Recovery(self._boot)
+        for record in records:
+            self._memory.heed(record)  # before one of them is judged by what another was started with
         for record in records:
             child = self._child(record)
             child.output.go_on()

@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterable
 from corral.adapters.subprocess import host_retention
 from corral.adapters.subprocess.host_child import Child
 from corral.adapters.subprocess.host_loop import Loop
-from corral.adapters.subprocess.host_output import AGAIN_SECONDS, Ledger, Output
+from corral.adapters.subprocess.host_output import AGAIN_SECONDS, Output
+from corral.adapters.subprocess.host_retention import FRESH_SECONDS, MOST_FRESH, Shelf
 from corral.adapters.subprocess.records import Journal, ProcessRecord, output_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-#: The most output of a team on the disk. Heads, and what is just being written, stay in any case.
-TOTAL_BYTES = 512 << 20
 
 
 class Memory:
@@ -29,14 +27,11 @@ class Memory:
         self._loop = loop
         self._tell = tell
         self._null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-        self._ledger = Ledger()
+        self._commands, self._runs = Shelf(), Shelf()
         self._records: dict[str, ProcessRecord] = {}
         self._journal = Journal(directory, self._records)
         #: The disk did not take a note, and will be asked again.
         self._behind = False
-        #: How many of each agent are over.
-        self._finished: dict[str, int] = {}
-        self._crowded_until = 0.0
         self.children: dict[str, Child] = {}
 
     def close(self) -> None:
@@ -46,14 +41,15 @@ class Memory:
     def output_for(self, record: ProcessRecord) -> Output:
         """Where the output of a process goes."""
         directory = output_directory(self._directory, record.process)
-        return Output(directory, record.keep_head, record.keep_tail, self._ledger, self._null)
+        return Output(directory, record.keep_head, record.keep_tail, self._shelf_of(record).ledger, self._null)
 
     def knows(self, child: Child) -> bool:
         """True for one that runs, or ran, its program."""
         return self.children.get(child.record.process) is child
 
     def add(self, child: Child) -> None:
-        """It runs its program: from now on it is known."""
+        """It runs its program: from now on it is known, and what it says of what is to be kept holds."""
+        self.heed(child.record)
         self.children[child.record.process] = child
         self._records[child.record.process] = child.record
         self._write(child, lambda: self._journal.started(child.record))
@@ -148,7 +144,8 @@ class Memory:
             except OSError:
                 sys.excepthook(*sys.exc_info())  # the next host removes what belongs to nobody
             del self.children[child.record.process], self._records[child.record.process]
-            self._finished[child.record.agent] = self._finished.get(child.record.agent, 0) - child.finished
+            finished = self._shelf_of(child.record).finished
+            finished[child.record.agent] = finished.get(child.record.agent, 0) - child.finished
         try:
             self._journal.forgotten(child.record.process for child in gone)
         except OSError:
@@ -160,36 +157,84 @@ class Memory:
         self.forget(list(self.children.values()))
         self._journal.remove()
 
+    def heed(self, record: ProcessRecord) -> None:
+        """Keep as much as was asked for with a command; what was asked for last holds."""
+        shelf, records, disk = self._commands, record.keep_records, record.keep_disk
+        if records is None or disk is None or (records, disk) == (shelf.records, shelf.disk):
+            return
+        shelf.records, shelf.disk, shelf.crowded_until = records, disk, 0.0
+        self._trim(shelf)
+        self._make_room(shelf)
+
     def finished(self, child: Child) -> None:
         """Nothing of it runs any more, as far as the host can know."""
-        child.finished = True
-        count = self._finished.get(child.record.agent, 0) + 1
-        self._finished[child.record.agent] = count
-        if count > host_retention.ENDED_RECORDS:
-            self._forget_free(host_retention.too_many(self._over()))
+        child.finished, child.finished_at = True, time.monotonic()
+        shelf, agent = self._shelf_of(child.record), child.record.agent
+        shelf.finished[agent] = shelf.finished.get(agent, 0) + 1
+        if shelf.finished[agent] > max(shelf.records, MOST_FRESH):
+            self._trim(shelf)
+        elif shelf.finished[agent] > shelf.records:
+            self._trim_later(shelf, FRESH_SECONDS)
 
-    def make_room(self) -> None:
-        """Have no more output on the disk than is allowed."""
-        if self._ledger.total <= TOTAL_BYTES or time.monotonic() < self._crowded_until:
+    def make_room(self, child: Child) -> None:
+        """Have no more output on the disk than is allowed; it has written some."""
+        self._make_room(self._shelf_of(child.record))
+
+    def _trim_later(self, shelf: Shelf, seconds: float) -> None:
+        def trim() -> None:
+            shelf.trimming = False
+            self._trim(shelf)
+
+        if not shelf.trimming:
+            shelf.trimming = True
+            self._loop.later(seconds, trim)
+
+    def _trim(self, shelf: Shelf) -> None:
+        """Remember no more that are over than is allowed."""
+        fresh = self._fresh(shelf)
+        self._forget_free(host_retention.too_many(self._over(shelf), shelf.records, fresh))
+        if fresh and shelf.has_too_many():
+            self._trim_later(shelf, AGAIN_SECONDS)
+
+    def _make_room(self, shelf: Shelf) -> None:
+        """What is over goes first, then parts of the largest; what has just finished, only if that is not enough."""
+        if not shelf.is_crowded() or time.monotonic() < shelf.crowded_until:
             return
-        self._forget_free(host_retention.oldest_first(self._over()), down_to=TOTAL_BYTES)
-        largest = sorted(self.children.values(), key=_kept)
-        while self._ledger.total > TOTAL_BYTES and largest:
+        fresh = self._fresh(shelf)
+        over = [record for record in self._over(shelf) if _kept(self.children[record.process])]
+        self._forget_free([record for record in over if record.process not in fresh], until_roomy=shelf)
+        largest = sorted((child for child in self.children.values() if self._is_on(shelf, child)), key=_kept)
+        while shelf.is_crowded() and largest:
             if not largest[-1].output.drop_oldest():
                 largest.pop()
             largest.sort(key=_kept)
-        if self._ledger.total > TOTAL_BYTES:
-            self._crowded_until = time.monotonic() + AGAIN_SECONDS  # so many run that what must stay is more
+        if shelf.is_crowded():
+            self._forget_free([record for record in over if record.process in fresh], until_roomy=shelf)
+        if shelf.is_crowded():
+            shelf.crowded_until = time.monotonic() + AGAIN_SECONDS  # so many run that what must stay is more
 
-    def _over(self) -> list[ProcessRecord]:
-        return [child.record for child in self.children.values() if child.finished]
+    def _shelf_of(self, record: ProcessRecord) -> Shelf:
+        return self._runs if record.keep_records is None else self._commands
 
-    def _forget_free(self, records: list[ProcessRecord], down_to: int | None = None) -> None:
+    def _is_on(self, shelf: Shelf, child: Child) -> bool:
+        return self._shelf_of(child.record) is shelf
+
+    def _over(self, shelf: Shelf) -> list[ProcessRecord]:
+        """Those that are over, the longest ended first."""
+        over = (child.record for child in self.children.values() if child.finished and self._is_on(shelf, child))
+        return host_retention.oldest_first(over)
+
+    def _fresh(self, shelf: Shelf) -> set[str]:
+        """Those of which somebody may just have been told that they ended."""
+        since = time.monotonic() - FRESH_SECONDS
+        return {record.process for record in self._over(shelf) if self.children[record.process].finished_at > since}
+
+    def _forget_free(self, records: list[ProcessRecord], until_roomy: Shelf | None = None) -> None:
         if not records:
             return
         leaders = [child.record.pid for child in self.children.values() if child.record.running]
         for record in host_retention.free_to_go(records, leaders):
-            if down_to is not None and self._ledger.total <= down_to:
+            if until_roomy is not None and not until_roomy.is_crowded():
                 return
             self.forget([self.children[record.process]])
 

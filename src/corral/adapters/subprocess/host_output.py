@@ -27,7 +27,7 @@ _COPY = 1 << 16
 
 
 class Ledger:
-    """Bytes of output on the disk, of all processes together."""
+    """Bytes of output on the disk, of several processes together."""
 
     __slots__ = ("total",)
 

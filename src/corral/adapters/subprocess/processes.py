@@ -80,6 +80,8 @@ class HostedProcesses:
             rows=order.rows,
             keep_head=order.keep_head,
             keep_tail=order.keep_tail,
+            keep_records=order.keep_records,
+            keep_disk=order.keep_disk,
         )
         return self._seen(await self._find(order.process))
 

@@ -40,7 +40,9 @@ class ProcessRecord:
         "ended_at",
         "gone",
         "host",
+        "keep_disk",
         "keep_head",
+        "keep_records",
         "keep_tail",
         "output",
         "pid",
@@ -73,6 +75,9 @@ class ProcessRecord:
         self.started_at: float = facts["started_at"]
         self.keep_head: int = facts["keep_head"]
         self.keep_tail: int = facts["keep_tail"]
+        #: What is kept of all commands together since it was started; None if it is no command.
+        self.keep_records: int | None = facts.get("keep_records")
+        self.keep_disk: int | None = facts.get("keep_disk")
         self.running: bool = facts.get("running", True)
         self.code: int | None = facts.get("code")
         self.signal: int | None = facts.get("signal")

@@ -132,6 +132,8 @@ class ProcessRuntime:
             stdin=order.stdin,
             keep_head=0,
             keep_tail=_KEPT_BYTES,
+            keep_records=None,
+            keep_disk=None,
         )
         try:
             # In no cgroup yet: it waits at its gate until it is given its place.
