@@ -60,6 +60,8 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.service.down import Down
     from corral.service.holding import Holding
     from corral.service.journal import Journal
+    from corral.service.kv import Kv
+    from corral.service.ledger import Ledger
     from corral.service.linger import Linger
     from corral.service.processes import Processes
     from corral.service.stats import Stats
@@ -74,6 +76,9 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         keepers = LocalKeeper(places, store.instance, daemon_needs_a_place=ready_fd is not None)
         supervisor = Supervisor(registry, keepers.connect, time.time)
         context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
+        ledger = Ledger(store)
+        kv = Kv(context, ledger)
+        await ledger.load()
         linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)
         server: DaemonServer
         services = Services(
@@ -88,6 +93,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             holding=Holding(context),
             stats=Stats(context),
             processes=Processes(context),
+            kv=kv,
             journal=Journal(context),
             end=lambda: server.end(),
             busy=linger.busy,

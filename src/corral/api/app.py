@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from corral import __version__
 from corral.api import answers, requests
+from corral.api.kv_routes import KvApi
 from corral.api.openapi_table import ENDPOINTS
 from corral.api.process_routes import ProcessApi
 from corral.background import Background
@@ -24,6 +25,7 @@ from corral.service.agents import Agents
 from corral.service.down import Down
 from corral.service.holding import Holding
 from corral.service.journal import Awaited, Journal
+from corral.service.kv import Kv
 from corral.service.processes import Processes
 from corral.service.progress import Tell
 from corral.service.resolve import find_agent, find_agents, find_team
@@ -50,6 +52,7 @@ class Services:
     holding: Holding
     stats: Stats
     processes: Processes
+    kv: Kv
     journal: Journal
     #: Called to end the daemon.
     end: Callable[[], None]
@@ -59,7 +62,11 @@ class Services:
 
 def make_app(services: Services) -> Starlette:
     """The application. Every error leaves it as the error object of the contract."""
-    rooms = (_Api(services), ProcessApi(services.registry, services.processes))
+    rooms = (
+        _Api(services),
+        ProcessApi(services.registry, services.processes),
+        KvApi(services.registry, services.kv),
+    )
     return Starlette(
         routes=[
             Route(endpoint.path, _handler(rooms, endpoint.handler), methods=[endpoint.method]) for endpoint in ENDPOINTS

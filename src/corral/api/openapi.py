@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from corral import __version__
+from corral.api.endpoint import DOCUMENT, WORK, Endpoint, Parameter
 from corral.api.openapi_answers import Failure
-from corral.api.openapi_table import DOCUMENT, ENDPOINTS, WORK, Endpoint, Parameter
+from corral.api.openapi_table import ENDPOINTS
 from corral.service.progress import Progress
 
 _REFERENCE = "#/components/schemas/{name}"

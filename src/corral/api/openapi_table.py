@@ -5,62 +5,16 @@ The application is made from this table and so is the OpenAPI document: what one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from corral.api import openapi_answers as told
 from corral.api import process_answers, requests
+from corral.api.coordination_table import COORDINATION
+from corral.api.endpoint import AGENT, CWD, PROCESS, SINCE, STREAM, TEAM, WORK, Endpoint, Parameter, flag
 from corral.service.agents import CaughtUp, LoggedOutput, Sent
 from corral.service.down import Receipt
 from corral.service.journal import Awaited
 from corral.service.up import UpResult
-
-#: How an answer comes: as one document, as a document a line, or as progress and then a result, a line each.
-DOCUMENT, STREAM, WORK = "document", "stream", "work"
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of the query, or with braces around it in the path a part of that."""
-
-    name: str
-    summary: str
-    kind: str = "string"
-    required: bool = False
-    repeated: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """One route. `handler` is the name of the method that serves it, and of the operation."""
-
-    method: str
-    path: str
-    handler: str
-    summary: str
-    #: Types of what is answered. Of a stream, any of them may be on a line.
-    answers: Sequence[Any]
-    how: str = DOCUMENT
-    parameters: Sequence[Parameter] = ()
-    #: The type of the body as JSON, or in words what its bytes are.
-    body: type | str | None = None
-
-
-def _flag(name: str, summary: str) -> Parameter:
-    return Parameter(name, summary, "flag")
-
-
-_CWD = Parameter("cwd", "the directory of the caller: without `team`, the team of it or of the nearest above is meant")
-_TEAM = (Parameter("team", "the team"), _CWD)
-_AGENT = (Parameter("agent", "the agent", required=True), *_TEAM)
-_SINCE = Parameter("since", "nothing older, in unix seconds", "number")
-_PROCESS = (
-    Parameter("process", "the id of the process", required=True),
-    Parameter("agent", "only this agent's: another's id is not found"),
-    Parameter("team", "only this team's"),
-    _CWD,
-)
 
 ENDPOINTS = (
     # The first one is the one that is waited for most.
@@ -69,7 +23,7 @@ ENDPOINTS = (
         path="/v1/exec",
         handler="execute",
         summary="run a command in an agent's workspace, environment and containment",
-        parameters=_AGENT,
+        parameters=AGENT,
         body=requests.ExecBody,
         answers=(process_answers.Execution,),
     ),
@@ -78,7 +32,7 @@ ENDPOINTS = (
         path="/v1/processes",
         handler="list_processes",
         summary="the processes of an agent, of a team, or all",
-        parameters=(Parameter("agent", "only this agent's"), Parameter("team", "only this team's"), _CWD),
+        parameters=(Parameter("agent", "only this agent's"), Parameter("team", "only this team's"), CWD),
         answers=(list[process_answers.Process],),
     ),
     Endpoint(
@@ -86,7 +40,7 @@ ENDPOINTS = (
         path="/v1/processes/{process}",
         handler="show_process",
         summary="a process",
-        parameters=_PROCESS,
+        parameters=PROCESS,
         answers=(process_answers.Process,),
     ),
     Endpoint(
@@ -94,7 +48,7 @@ ENDPOINTS = (
         path="/v1/processes/{process}",
         handler="remove_process",
         summary="forget a process with its output; refused while something of it runs",
-        parameters=_PROCESS,
+        parameters=PROCESS,
         answers=(process_answers.Removed,),
     ),
     Endpoint(
@@ -103,14 +57,14 @@ ENDPOINTS = (
         handler="read_output",
         summary="what it wrote, from a cursor on; with `follow`, a document a line, as it comes",
         parameters=(
-            *_PROCESS,
+            *PROCESS,
             Parameter("after", "the cursor: `next` of the answer before; 0 by default", "integer"),
             Parameter("limit", "most bytes of output, 1 MiB by default and 16 MiB at most", "integer"),
             Parameter("wait", "seconds until there is something new, or the command has ended", "number"),
             Parameter("until", "an RE2 pattern: wait for a line that matches, and end with it"),
             Parameter("filter", "an RE2 pattern: only lines that match"),
             Parameter("encoding", "`base64`: the bytes as they are, also if they are text"),
-            _flag("follow", "go on with what comes, until nobody can write any more"),
+            flag("follow", "go on with what comes, until nobody can write any more"),
         ),
         answers=(process_answers.Output,),
     ),
@@ -120,7 +74,7 @@ ENDPOINTS = (
         handler="wait_for_process",
         summary="wait for the end of the command",
         parameters=(
-            *_PROCESS,
+            *PROCESS,
             Parameter("wait", "at most so many seconds; without it, however long it takes", "number"),
         ),
         answers=(process_answers.Process,),
@@ -130,7 +84,7 @@ ENDPOINTS = (
         path="/v1/processes/{process}/write",
         handler="write_to_process",
         summary="give it something to read",
-        parameters=(*_PROCESS, _flag("eof", "nothing comes after it")),
+        parameters=(*PROCESS, flag("eof", "nothing comes after it")),
         body="what it is to read, at most 16 MiB",
         answers=(process_answers.Written,),
     ),
@@ -139,7 +93,7 @@ ENDPOINTS = (
         path="/v1/processes/{process}/signal",
         handler="signal_process",
         summary="send a signal to everything of it",
-        parameters=(*_PROCESS, Parameter("signal", "`INT`, `SIGINT` or `2`", required=True)),
+        parameters=(*PROCESS, Parameter("signal", "`INT`, `SIGINT` or `2`", required=True)),
         answers=(process_answers.Signalled,),
     ),
     Endpoint(
@@ -147,7 +101,7 @@ ENDPOINTS = (
         path="/v1/processes/{process}/kill",
         handler="kill_process",
         summary="end everything of it: SIGTERM, and after a while SIGKILL",
-        parameters=(*_PROCESS, Parameter("grace", "seconds between the two; 5 by default", "number")),
+        parameters=(*PROCESS, Parameter("grace", "seconds between the two; 5 by default", "number")),
         answers=(process_answers.KilledProcess,),
     ),
     Endpoint(
@@ -156,7 +110,7 @@ ENDPOINTS = (
         handler="resize_process",
         summary="change the size of its terminal",
         parameters=(
-            *_PROCESS,
+            *PROCESS,
             Parameter("columns", "its width", "integer", required=True),
             Parameter("rows", "its height", "integer", required=True),
         ),
@@ -248,8 +202,8 @@ ENDPOINTS = (
         summary="what agents use of their host",
         parameters=(
             Parameter("agent", "these agents; none means all, and their teams", repeated=True),
-            *_TEAM,
-            _flag("follow", "go on, a line every so often"),
+            *TEAM,
+            flag("follow", "go on, a line every so often"),
             Parameter("every", "seconds between two lines, 0.1 to 86400; 2 by default", "number"),
         ),
         answers=(told.Stats,),
@@ -260,7 +214,7 @@ ENDPOINTS = (
         path="/v1/send",
         handler="send",
         summary="type a message into an agent's terminal",
-        parameters=(*_AGENT, _flag("enter", "press Enter after it; 1 by default")),
+        parameters=(*AGENT, flag("enter", "press Enter after it; 1 by default")),
         body="the message: UTF-8, at most 1 MiB",
         answers=(Sent,),
     ),
@@ -269,7 +223,7 @@ ENDPOINTS = (
         path="/v1/attach",
         handler="attach",
         summary="the command that joins an agent's terminal",
-        parameters=(*_AGENT, _flag("read_only", "keys do not reach the agent")),
+        parameters=(*AGENT, flag("read_only", "keys do not reach the agent")),
         answers=(told.AttachCommand,),
     ),
     Endpoint(
@@ -279,10 +233,10 @@ ENDPOINTS = (
         summary="what agents printed, in pieces as they came",
         parameters=(
             Parameter("agent", "these agents; none means the whole team", repeated=True),
-            *_TEAM,
+            *TEAM,
             Parameter("lines", "at least so many lines of each agent, from the end on", "integer"),
-            _SINCE,
-            _flag("follow", "go on with what comes"),
+            SINCE,
+            flag("follow", "go on with what comes"),
         ),
         answers=(LoggedOutput, CaughtUp),
         how=STREAM,
@@ -292,7 +246,7 @@ ENDPOINTS = (
         path="/v1/screen",
         handler="screen",
         summary="an agent's terminal as it is now",
-        parameters=_AGENT,
+        parameters=AGENT,
         answers=(told.Screen,),
     ),
     Endpoint(
@@ -304,13 +258,14 @@ ENDPOINTS = (
             Parameter("team", "only events about this team"),
             Parameter("agent", "only events about this agent"),
             Parameter("after", "only events after this `seq`", "integer"),
-            _SINCE,
+            SINCE,
             Parameter("lines", "only the last so many", "integer"),
-            _flag("follow", "go on with what comes"),
+            flag("follow", "go on with what comes"),
         ),
         answers=(told.Event, Awaited),
         how=STREAM,
     ),
+    *COORDINATION,
     Endpoint(
         method="POST",
         path="/v1/doctor/fixes",

@@ -9,6 +9,7 @@ from msgspec import Meta
 from starlette.requests import Request
 
 from corral.domain.errors import WrongUseError
+from corral.domain.kv import Transaction
 from corral.domain.records import Who
 from corral.service.process_orders import DEFAULT_LIMIT, Wanted
 
@@ -133,6 +134,20 @@ class ExecBody(Body, frozen=True):
             input=given.base64 if isinstance(given, Input) else None if given is None else given.encode(),
             limit=self.limit,
         )
+
+
+class TransactionBody(Body, frozen=True):
+    """`POST /v1/kv`: values to put, keys to remove, and what that relies on"""
+
+    puts: Annotated[dict[str, str | Input], Meta(description="values by key: text, or bytes as base64")] = {}
+    drops: Annotated[list[str], Meta(description="keys to remove")] = []
+    if_revisions: Annotated[
+        dict[str, int], Meta(description="the revision that a key must have; 0: it must not be there")
+    ] = {}
+
+    def transaction(self) -> Transaction:
+        puts = {key: value.base64 if isinstance(value, Input) else value.encode() for key, value in self.puts.items()}
+        return Transaction(if_revisions=self.if_revisions, puts=puts, drops=self.drops)
 
 
 async def raw_body(request: Request, most: int = MAX_BODY) -> bytes:

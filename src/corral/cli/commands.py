@@ -34,6 +34,7 @@ class Entry:
 
 TEAM_WORK = "A team"
 TALKING = "Its agents"
+TOGETHER = "Working together"
 INSTANCE = "This instance"
 HIDDEN = ""
 
@@ -50,6 +51,7 @@ ENTRIES = tuple(
         ("logs", "", TALKING, "read what agents printed"),
         ("exec", "", TALKING, "run a command in an agent's workspace and environment"),
         ("proc", "", TALKING, "look at and steer what corral exec started"),
+        ("kv", "", TOGETHER, "keep values that the whole team sees"),
         ("stop", "", TALKING, "stop agents; they stay in the team"),
         ("restart", "", TALKING, "stop agents and start them again"),
         ("pause", "", TALKING, "make agents stand still, with everything they started"),

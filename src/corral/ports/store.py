@@ -9,6 +9,26 @@ from typing import Protocol
 from corral.domain.records import Agent, Event, NewEvent, Team, Who
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A record of any kind. What is in it is known to whoever put it there."""
+
+    kind: str
+    key: str
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something that others follow. Revisions only grow, and whoever writes the entry chooses its own."""
+
+    revision: int
+    team: str
+    topic: str
+    time: float
+    value: bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """What somebody does at one moment: records put or dropped, and the events that tell of it."""
@@ -20,6 +40,12 @@ class Change:
     put_agents: Sequence[Agent] = ()
     drop_agents: Sequence[tuple[str, str]] = ()
     events: Sequence[NewEvent] = ()
+    put_items: Sequence[Item] = ()
+    #: By kind and key.
+    drop_items: Sequence[tuple[str, str]] = ()
+    log: Sequence[Entry] = ()
+    #: Entries up to this revision are wanted no more.
+    trim_log: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +69,15 @@ class Store(Protocol):
 
     async def commit(self, *changes: Change) -> list[Event]:
         """Do all of them, one after the other, or nothing; the events as they stand in the journal now."""
+
+    async def items(self, kind: str) -> list[Item]:
+        """All of a kind, in the order of their keys."""
+
+    async def log(self, *, after: int, team: str = "", topic: str = "", limit: int = 1000) -> list[Entry]:
+        """At most so many entries after a revision, in order; of a team and a topic only, if they are given."""
+
+    async def log_size(self) -> int:
+        """How many entries are in the log."""
 
     async def events(
         self,

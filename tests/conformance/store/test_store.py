@@ -1,7 +1,10 @@
 """What every store must do. A second engine joins by adding itself to `ENGINES`."""
 
 import asyncio
+import contextlib
+import sqlite3
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +12,9 @@ import pytest
 from corral.adapters.sqlite.store import SqliteStore, StoreError
 from corral.domain import states
 from corral.domain.errors import UnavailableError
+from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
 from corral.domain.records import Agent, NewEvent, Team, Who
-from corral.ports.store import Change, Store
+from corral.ports.store import Change, Entry, Item, Store
 
 Open = Callable[[], Awaitable[Store]]
 ME, OTHER = Who(user="me", uid=1000), Who(user="you", uid=1001)
@@ -159,9 +163,25 @@ def test_events_are_found_by_number_time_team_and_agent(open_store: Open) -> Non
     asyncio.run(scenario())
 
 
-def test_a_store_of_a_newer_version_is_left_alone(own_directory: Path) -> None:
-    import sqlite3
+def test_a_team_of_an_earlier_version_has_the_usual_limits_on_commands(own_directory: Path) -> None:
+    path = str(own_directory / "store.db")
 
+    async def kept(*teams: Team) -> Team:
+        store = await SqliteStore.open(path)
+        await store.commit(change(put_teams=teams))
+        (team,) = (await store.load()).teams
+        await store.close()
+        return team
+
+    limited = replace(TEAM, processes=ProcessLimits(running=2))
+    assert asyncio.run(kept(limited)) == limited
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE records SET value = CAST(json_remove(value, '$.processes') AS BLOB) WHERE kind = 'team'")
+    assert asyncio.run(kept()) == TEAM
+    assert TEAM.processes == DEFAULT_PROCESS_LIMITS
+
+
+def test_a_store_of_a_newer_version_is_left_alone(own_directory: Path) -> None:
     path = own_directory / "store.db"
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 99")
@@ -175,3 +195,39 @@ def test_a_file_that_is_no_database_is_an_error_with_a_remedy(own_directory: Pat
     path.write_bytes(b"this is not a database, and long enough to look like one" * 20)
     with pytest.raises(StoreError, match=r"store\.db"):
         asyncio.run(SqliteStore.open(str(path)))
+
+
+def test_items_are_found_by_their_kind_in_the_order_of_their_keys(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        items = [Item("k", "b", b"\0\xff"), Item("k", "a", b""), Item("other", "c", b"3")]
+        await store.commit(change(put_teams=[TEAM], put_items=items))
+        await store.commit(change(put_items=[Item("k", "b", b"new")], drop_items=[("other", "c"), ("other", "none")]))
+        await store.close()
+        store = await open_store()
+        assert await store.items("k") == [Item("k", "a", b""), Item("k", "b", b"new")]
+        assert await store.items("other") == []
+        assert (await store.load()).teams == [TEAM]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_log_is_read_after_a_revision_and_ends_where_it_was_cut(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        entries = [
+            Entry(number * 2, "shop" if number % 2 else "other", "t", 1.0, b"%d" % number) for number in range(9)
+        ]
+        await store.commit(change(log=entries[:5]), change(log=entries[5:]))
+        assert await store.log(after=-1) == entries
+        assert await store.log(after=6, limit=2) == entries[4:6]
+        assert await store.log(after=0, team="shop", topic="t") == [entry for entry in entries if entry.team == "shop"]
+        assert await store.log(after=0, topic="u") == []
+        assert await store.log_size() == 9
+        await store.commit(change(trim_log=5))
+        assert await store.log(after=-1) == entries[3:]
+        assert await store.log_size() == 6
+        await store.close()
+
+    asyncio.run(scenario())

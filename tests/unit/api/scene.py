@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -20,6 +20,8 @@ from corral.service.context import Context
 from corral.service.down import Down
 from corral.service.holding import Holding
 from corral.service.journal import Journal
+from corral.service.kv import Kv
+from corral.service.ledger import Ledger
 from corral.service.processes import Processes
 from corral.service.stats import Stats
 from corral.service.up import Up
@@ -80,7 +82,7 @@ class Scene:
         writer.write(head.encode() + content)
         return reader, writer
 
-    async def stream(self, target: str) -> AsyncIterator[Any]:
+    async def stream(self, target: str) -> AsyncGenerator[Any, None]:
         """The lines of an answer, as they come."""
         reader, writer = await self.begin("GET", target)
         try:
@@ -117,6 +119,9 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
     places = Places(str(directory), str(directory))
     supervisor = Supervisor(registry, connect, lambda: 0.0)
     context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=lambda: 0.0)
+    ledger = Ledger(store)
+    kv = Kv(context, ledger)
+    await ledger.load()
     services = Services(
         places=places,
         instance="i",
@@ -128,6 +133,7 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
         agents=Agents(context),
         holding=Holding(context),
         stats=Stats(context),
+        kv=kv,
         processes=Processes(context),
         journal=Journal(context),
         end=lambda: server.end(),

@@ -1,4 +1,4 @@
--- Version 1. The store is owned by one daemon; nobody else opens it.
+-- Version 2. The store is owned by one daemon; nobody else opens it.
 
 CREATE TABLE IF NOT EXISTS meta (
     name  TEXT PRIMARY KEY,
@@ -22,3 +22,12 @@ CREATE TABLE IF NOT EXISTS journal (
     entry   BLOB NOT NULL
 );
 CREATE INDEX IF NOT EXISTS journal_by_agent ON journal (team, agent, seq);
+
+-- What others follow, by revision. Bounded: the oldest go.
+CREATE TABLE IF NOT EXISTS log (
+    revision INTEGER PRIMARY KEY,
+    team     TEXT NOT NULL,
+    topic    TEXT NOT NULL,
+    time     REAL NOT NULL,
+    value    BLOB NOT NULL
+);

@@ -15,9 +15,9 @@ import msgspec
 
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import Agent, Event, Team, Who
-from corral.ports.store import Change, Snapshot
+from corral.ports.store import Change, Entry, Item, Snapshot
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 TEAM, AGENT = "team", "agent"
 
 _T = TypeVar("_T")
@@ -63,7 +63,9 @@ class SqliteStore:
         """See `Store.load`."""
 
         def work(db: sqlite3.Connection) -> Snapshot:
-            rows = db.execute("SELECT kind, value FROM records ORDER BY kind, key").fetchall()
+            rows = db.execute(
+                "SELECT kind, value FROM records WHERE kind IN (?, ?) ORDER BY kind, key", (TEAM, AGENT)
+            ).fetchall()
             return Snapshot(
                 teams=[msgspec.json.decode(value, type=Team) for kind, value in rows if kind == TEAM],
                 agents=[msgspec.json.decode(value, type=Agent) for kind, value in rows if kind == AGENT],
@@ -74,6 +76,38 @@ class SqliteStore:
     async def commit(self, *changes: Change) -> list[Event]:
         """See `Store.commit`."""
         return await self._run(lambda: self._commit(changes))
+
+    async def items(self, kind: str) -> list[Item]:
+        """See `Store.items`."""
+
+        def work() -> list[Item]:
+            rows = self._db.execute("SELECT key, value FROM records WHERE kind = ? ORDER BY key", (kind,))
+            return [Item(kind, key, value) for key, value in rows]
+
+        return await self._run(work)
+
+    async def log(self, *, after: int, team: str = "", topic: str = "", limit: int = 1000) -> list[Entry]:
+        """See `Store.log`."""
+
+        def work() -> list[Entry]:
+            rows = self._db.execute(
+                "SELECT revision, team, topic, time, value FROM log"
+                " WHERE revision > :after AND (:team = '' OR team = :team) AND (:topic = '' OR topic = :topic)"
+                " ORDER BY revision LIMIT :limit",
+                {"after": after, "team": team, "topic": topic, "limit": limit},
+            )
+            return [Entry(*row) for row in rows]
+
+        return await self._run(work)
+
+    async def log_size(self) -> int:
+        """See `Store.log_size`."""
+
+        def work() -> int:
+            (count,) = self._db.execute("SELECT count(*) FROM log").fetchone()
+            return int(count)
+
+        return await self._run(work)
 
     async def events(
         self,
@@ -194,8 +228,16 @@ def _apply(db: sqlite3.Connection, change: Change) -> Iterator[Event]:
     put += [(AGENT, _agent_key(agent.key), _encode(agent)) for agent in change.put_agents]
     drop = [(TEAM, name) for name in change.drop_teams]
     drop += [(AGENT, _agent_key(key)) for key in change.drop_agents]
+    put += [(item.kind, item.key, item.value) for item in change.put_items]
+    drop += change.drop_items
     db.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", put)
     db.executemany("DELETE FROM records WHERE kind = ? AND key = ?", drop)
+    db.executemany(
+        "INSERT INTO log (revision, team, topic, time, value) VALUES (?, ?, ?, ?, ?)",
+        [(entry.revision, entry.team, entry.topic, entry.time, entry.value) for entry in change.log],
+    )
+    if change.trim_log:
+        db.execute("DELETE FROM log WHERE revision <= ?", (change.trim_log,))
     for new in change.events:
         entry = _encode(_Entry(who=change.who, outcome=new.outcome, data=new.data))
         cursor = db.execute(

@@ -1,0 +1,51 @@
+"""The routes of values that a whole team sees."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from corral.api import answers, kv_answers, requests
+from corral.domain.records import Team
+from corral.service.kv import Kv
+from corral.service.resolve import find_team
+from corral.supervise.registry import Registry
+
+
+class KvApi:
+    """One method a route."""
+
+    def __init__(self, registry: Registry, kv: Kv) -> None:
+        self._registry = registry
+        self._kv = kv
+
+    async def get_value(self, request: Request) -> Response:
+        key = requests.text(request, "key")
+        return answers.json(kv_answers.value(key, self._kv.get(self._team(request), key)))
+
+    async def list_values(self, request: Request) -> Response:
+        revision = self._kv.revision
+        found = self._kv.below(self._team(request), requests.text(request, "prefix"))
+        values = [kv_answers.value(key, value) for key, value in found]
+        return answers.json(kv_answers.Values(revision=revision, values=values))
+
+    async def change_values(self, request: Request) -> Response:
+        wanted = (await requests.body(request, requests.TransactionBody)).transaction()
+        who = requests.caller(request)
+        revision, changed = await self._kv.transact(who, self._team(request), wanted)
+        return answers.json(kv_answers.Changed(revision=revision, changed=changed))
+
+    async def watch_values(self, request: Request) -> Response:
+        team, prefix = self._team(request), requests.text(request, "prefix")
+        changes = self._kv.watch(team, prefix, requests.whole_number(request, "after"))
+
+        async def told() -> AsyncIterator[kv_answers.Change]:
+            async for seen in changes:
+                yield kv_answers.change(seen)
+
+        return answers.lines(told())
+
+    def _team(self, request: Request) -> Team:
+        return find_team(self._registry, name=requests.text(request, "team"), cwd=requests.text(request, "cwd"))

@@ -1,0 +1,122 @@
+"""The use cases around values that a whole team sees."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import msgspec
+
+from corral.domain.errors import WrongUseError
+from corral.domain.kv import Transaction, Value, Values
+from corral.domain.records import NewEvent, Team, Who
+from corral.ports.store import Change, Entry, Item
+from corral.service.context import Context
+from corral.service.ledger import Ledger
+
+_KIND = "kv"
+#: The topic of the log that has every change of a value. No topic of a person can have this name.
+TOPIC = "kv"
+_PAGE = 500
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    """One key, and what it is after a change; no value if it was removed."""
+
+    key: str
+    value: bytes | None
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A change: all that one transaction did."""
+
+    revision: int
+    time: float
+    by: str
+    changes: list[Changed]
+
+
+class _Told(msgspec.Struct, frozen=True, array_like=True):
+    """A change, as it is in the log."""
+
+    by: str
+    changes: list[Changed]
+
+
+class Kv:
+    """The use cases."""
+
+    def __init__(self, context: Context, ledger: Ledger) -> None:
+        self._store = context.store
+        self._now = context.now
+        self._ledger = ledger
+        self._teams: dict[str, Values] = {}
+        ledger.keep(self._read)
+
+    async def _read(self) -> Callable[[], None]:
+        found: dict[str, dict[str, Value]] = {}
+        for item in await self._store.items(_KIND):
+            team, _, key = item.key.partition("/")
+            found.setdefault(team, {})[key] = msgspec.msgpack.decode(item.value, type=Value)
+
+        def put() -> None:
+            self._teams = {team: Values(values) for team, values in found.items()}
+
+        return put
+
+    def get(self, team: Team, key: str) -> Value:
+        """The value of a key, or `NotFoundError`."""
+        return self._of(team).get(key)
+
+    def below(self, team: Team, prefix: str) -> list[tuple[str, Value]]:
+        """Keys that begin so, with their values."""
+        return self._of(team).below(prefix)
+
+    @property
+    def revision(self) -> int:
+        """All changes up to this one are seen by `get` and `list`."""
+        return self._ledger.revision
+
+    async def transact(self, who: Who, team: Team, transaction: Transaction) -> tuple[int, list[str]]:
+        """Do all of it, or nothing; when it is on the disk, its revision and the keys that it changed."""
+        revision, now, by = self._ledger.next_revision(), self._now(), who.agent or who.user
+        changed = self._of(team).transact(transaction, revision, by, now)
+        keys = {key: f"{team.name}/{key}" for key in changed}
+        told = _Told(by, [Changed(key=key, value=value.value if value else None) for key, value in changed.items()])
+        data: dict[str, object] = {"keys": list(keys), "revision": revision}
+        await self._ledger.write(
+            Change(
+                who=who,
+                time=now,
+                put_items=[Item(_KIND, keys[key], _encode(value)) for key, value in changed.items() if value],
+                drop_items=[(_KIND, keys[key]) for key, value in changed.items() if value is None],
+                log=[Entry(revision, team.name, TOPIC, now, _encode(told))] if changed else [],
+                events=[NewEvent(event="kv.changed", team=team.name, data=data)] if changed else [],
+            )
+        )
+        return revision, list(changed)
+
+    async def watch(self, team: Team, prefix: str, after: int | None) -> AsyncIterator[Seen]:
+        """Every change after a revision (without one, from now on), each once, in order, for as long as it is heard."""
+        cursor = self._ledger.revision if after is None else after
+        if cursor < 0:
+            raise WrongUseError(f"there is no revision {cursor}", "0 is before the first")
+        while True:
+            growth = asyncio.ensure_future(self._ledger.growth())
+            await asyncio.sleep(0)
+            try:
+                page = await self._ledger.after(cursor, team=team.name, topic=TOPIC, limit=_PAGE)
+                for entry in page:
+                    cursor = entry.revision
+                    told = msgspec.msgpack.decode(entry.value, type=_Told)
+                    changes = [change for change in told.changes if change.key.startswith(prefix)]
+                    if changes:
+                        yield Seen(revision=entry.revision, time=entry.time, by=told.by, changes=changes)
+                if len(page) < _PAGE:
+                    await growth
+            finally:
+                growth.cancel()
+
+    def _of(self, team: Team) -> Values:
+        return self._teams.setdefault(team.name, Values())

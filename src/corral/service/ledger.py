@@ -1,0 +1,144 @@
+"""Where decisions become durable: all that came while the last write was under way is written in one transaction.
+
+Whoever decides something changes its state in memory, takes a revision for it, and waits for `write`. When that
+returns, the decision is on the disk and may be told. If the store refuses, it never was: see `Ledger.keep`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Awaitable, Callable, Sequence
+
+from corral.background import Background
+from corral.domain.errors import CorralError, RefusedError
+from corral.ports.store import Change, Entry, Item, Store
+
+_KIND, _KEY = "ledger", "revision"
+#: The last revision that was given out, and up to which the log was dropped.
+_NUMBERS = struct.Struct(">QQ")
+#: Entries of the log that are kept, and how many more there may be before the oldest go.
+KEPT_ENTRIES, _SLACK = 100_000, 1_000
+
+#: Reads a state from the store, and gives back what puts it in the place of the one in memory, without waiting.
+Read = Callable[[], Awaitable[Callable[[], None]]]
+
+
+class Ledger:
+    """The way of every decision to the disk."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._states: list[Read] = []
+        self._revision = 0
+        self._trimmed = 0
+        self._entries = 0
+        #: Why what is in memory may not be what is on the disk.
+        self._doubt: CorralError | None = None
+        self._line: list[tuple[Change, asyncio.Future[None]]] = []
+        self._writing = False
+        self._background = Background()
+        self._grew = asyncio.Event()
+
+    def keep(self, read: Read) -> None:
+        """Have a state read at the start, and again whenever a write was refused: then it has what never was."""
+        self._states.append(read)
+
+    async def load(self) -> None:
+        """Read how far it got, and every state that is kept."""
+        for item in await self._store.items(_KIND):
+            self._revision, self._trimmed = _NUMBERS.unpack(item.value)
+        self._entries = await self._store.log_size()
+        for put in [await read() for read in self._states]:
+            put()
+
+    @property
+    def revision(self) -> int:
+        """The last one that was given out."""
+        return self._revision
+
+    def next_revision(self) -> int:
+        """A number that is greater than every one before, for a decision that is about to be written."""
+        self._revision += 1
+        return self._revision
+
+    # Writing
+
+    async def write(self, change: Change) -> None:
+        """Return when the change is on the disk. Raises what the store says, and then nothing of it holds."""
+        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line.append((change, written))
+        if not self._writing:
+            self._writing = True
+            self._background.spawn(self._write_all(), name="ledger")
+        # Whoever decided may go away; what was decided is written all the same.
+        await asyncio.shield(written)
+
+    async def _write_all(self) -> None:
+        try:
+            while self._line:
+                line, self._line = self._line, []
+                try:
+                    if self._doubt is not None:
+                        raise self._doubt
+                    await self._write([change for change, _ in line])
+                except CorralError as error:
+                    await self._refuse(line, error)
+                    continue
+                for _, written in line:
+                    if not written.done():
+                        written.set_result(None)
+                self._grew.set()
+                self._grew = asyncio.Event()
+        finally:
+            self._writing = False
+
+    async def _write(self, changes: Sequence[Change]) -> None:
+        last, added = changes[-1], sum(len(change.log) for change in changes)
+        trimmed = await self._too_old(added) or self._trimmed
+        item = Item(_KIND, _KEY, _NUMBERS.pack(self._revision, trimmed))
+        drop = trimmed if trimmed > self._trimmed else 0
+        await self._store.commit(*changes, Change(who=last.who, time=last.time, put_items=[item], trim_log=drop))
+        self._trimmed = trimmed
+        self._entries = await self._store.log_size() if drop else self._entries + added
+
+    async def _too_old(self, added: int) -> int:
+        """Up to where the log has to go; 0 if there is room."""
+        surplus = self._entries + added - KEPT_ENTRIES
+        if surplus < _SLACK:
+            return 0
+        oldest = await self._store.log(after=self._trimmed, limit=min(surplus, self._entries))
+        return oldest[-1].revision if oldest else 0
+
+    async def _refuse(self, line: Sequence[tuple[Change, asyncio.Future[None]]], error: CorralError) -> None:
+        """Nothing of the line was written, so nothing of it is: what is in memory is read again."""
+        self._doubt = error
+        try:
+            states = [await read() for read in self._states]
+        except CorralError as worse:
+            error = worse  # nothing is decided until it can be read
+        else:
+            for put in states:
+                put()
+            self._doubt = None
+        # Everything behind it was decided as if it had been written. A number that was given out is not used again.
+        behind, self._line = self._line, []
+        for _, written in (*line, *behind):
+            if not written.done():
+                written.set_exception(error)
+                written.exception()  # whoever waited may have gone away
+
+    # Following
+
+    async def after(self, revision: int, *, team: str, topic: str, limit: int = 1000) -> list[Entry]:
+        """What is in the log after a revision. Raises `RefusedError` if some of that is no longer there."""
+        if revision < self._trimmed:
+            raise RefusedError(
+                f"what came after revision {revision} is not kept any more",
+                f"read what there is now, and follow from revision {self._trimmed} on",
+            )
+        return await self._store.log(after=revision, team=team, topic=topic, limit=limit)
+
+    async def growth(self) -> None:
+        """Wait until something was written after this call."""
+        await self._grew.wait()
