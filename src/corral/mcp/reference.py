@@ -6,7 +6,8 @@ import sys
 
 from corral.mcp.parameters import Parameter
 from corral.mcp.texts import INSTRUCTIONS
-from corral.mcp.tools import TOOLS, Tool
+from corral.mcp.tool import Tool
+from corral.mcp.tools import TOOLS
 
 _HEAD = """\
 # The MCP tools

@@ -25,7 +25,8 @@ from corral.mcp.calls import Call
 from corral.mcp.daemon import Daemon
 from corral.mcp.parameters import checked, schema_of
 from corral.mcp.texts import INSTRUCTIONS
-from corral.mcp.tools import EXECUTE, TOOLS, Tool
+from corral.mcp.tool import Tool
+from corral.mcp.tools import EXECUTE, TOOLS
 from corral.places import Places
 
 log = logging.getLogger("corral.mcp")

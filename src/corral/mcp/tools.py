@@ -1,38 +1,14 @@
-"""The tools of `corral mcp`: one for each verb of `corral exec` and `corral proc`, told to a model.
+"""The tools of `corral mcp`: those of `corral exec` and `corral proc` are told to a model here, all are at the end.
 
 docs/reference/mcp.md is made from this table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from corral.mcp import calls, results, texts, words
-from corral.mcp.calls import DEFAULT_LIMIT, DEFAULT_WAIT, LARGEST_LIMIT, LONGEST_WAIT, Arguments, Call
+from corral.mcp.calls import DEFAULT_LIMIT, DEFAULT_WAIT, LARGEST_LIMIT, LONGEST_WAIT
 from corral.mcp.parameters import FLAG, NUMBER, TEXT, VARIABLES, WHOLE_NUMBER, WORDS, Parameter
-from corral.mcp.results import Schema
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tool:
-    """One tool."""
-
-    name: str
-    #: The command that does the same.
-    cli: str
-    title: str
-    description: str
-    parameters: tuple[Parameter, ...]
-    #: What it answers with.
-    result: Schema
-    call: Callable[[Arguments], Call]
-    words: Callable[[words.Record], str]
-    #: It changes nothing.
-    reads_only: bool = False
-    #: It may undo or end something.
-    destroys: bool = False
-
+from corral.mcp.tool import Tool
 
 _PROCESS_ID = Parameter(
     name="process_id",

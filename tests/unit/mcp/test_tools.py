@@ -10,7 +10,8 @@ from corral.mcp.calls import process_write
 from corral.mcp.parameters import checked, schema_of
 from corral.mcp.reference import render
 from corral.mcp.texts import INSTRUCTIONS
-from corral.mcp.tools import EXECUTE, PROCESS_OUTPUT, TOOLS, Tool
+from corral.mcp.tool import Tool
+from corral.mcp.tools import EXECUTE, PROCESS_OUTPUT, TOOLS
 
 ROOT = Path(__file__).parents[3]
 
