@@ -1,0 +1,263 @@
+"""Who may write which files: what is held, who waits, and in which order it is given out.
+
+A lease is held by a party (an agent, or a person) on patterns of one *realm*: a repository, or the named locks of a
+team. Two leases are in each other's way if they are of different parties, one of them at least is exclusive, and a
+pattern of one overlaps with a pattern of the other. Who asks waits behind what is held and behind everybody who asked
+before and is in the way: so nobody is overtaken, and a shared request waits behind an exclusive one that waits.
+
+A lease that belongs to a run of an agent lives with that run. When the run has ended, or if it belongs to none, it goes
+at its *deadline*, unless somebody renews it or the run turns out to be alive. Deadlines are on a clock that only goes
+on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from corral.domain.deadlines import Deadlines
+from corral.domain.errors import NotFoundError, RefusedError
+from corral.domain.path_patterns import Pattern
+
+EXCLUSIVE, SHARED = "exclusive", "shared"
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Who holds or wants something: an agent as TEAM/AGENT, or a person."""
+
+    name: str
+    #: The run of the agent that it belongs to; empty if it lives by being renewed.
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What somebody wants: all of the patterns, or nothing."""
+
+    realm: str
+    patterns: tuple[Pattern, ...]
+    mode: str
+    party: Party
+    #: Seconds that it stays without a sign of life.
+    ttl: float
+
+    def is_in_the_way_of(self, other: Claim) -> Pattern | None:
+        """The first of our patterns that keeps the other from being granted."""
+        if self.realm != other.realm or self.party.name == other.party.name:
+            return None
+        if self.mode == SHARED and other.mode == SHARED:
+            return None
+        for ours in self.patterns:
+            if any(ours.overlaps(theirs) for theirs in other.patterns):
+                return ours
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """What somebody holds."""
+
+    lease: str
+    #: Greater than that of every earlier lease.
+    token: int
+    claim: Claim
+    #: Unix seconds at which it was granted.
+    since: float
+    #: Its run has ended: it goes at its deadline.
+    suspect: bool = False
+
+
+class _Index:
+    """Leases by where their patterns begin, so that most of them need not be looked at."""
+
+    def __init__(self) -> None:
+        #: Realm and first part → leases by name. A pattern whose first part may be any is below an empty one.
+        self._by_first: dict[tuple[str, str], dict[str, Lease]] = {}
+
+    def add(self, lease: Lease) -> None:
+        for place in _firsts(lease.claim):
+            self._by_first.setdefault(place, {})[lease.lease] = lease
+
+    def remove(self, lease: Lease) -> None:
+        for place in _firsts(lease.claim):
+            found = self._by_first[place]
+            del found[lease.lease]
+            if not found:
+                del self._by_first[place]
+
+    def near(self, claim: Claim) -> Iterator[Lease]:
+        """Every lease that may be in the way of a claim; one may come more than once."""
+        places = _firsts(claim)
+        if (claim.realm, "") in places:
+            for (realm, _), leases in self._by_first.items():
+                if realm == claim.realm:
+                    yield from leases.values()
+            return
+        for place in (*places, (claim.realm, "")):
+            yield from self._by_first.get(place, {}).values()
+
+
+def _firsts(claim: Claim) -> set[tuple[str, str]]:
+    return {(claim.realm, pattern.beginning[0] if pattern.beginning else "") for pattern in claim.patterns}
+
+
+class Leases:
+    """All of them. Times are of the clock that the caller uses, which must only go on."""
+
+    def __init__(self) -> None:
+        #: By name.
+        self.held: dict[str, Lease] = {}
+        self._index = _Index()
+        self._deadlines = Deadlines()
+        #: Those who wait, by number and so in the order in which they came.
+        self._line: dict[int, Claim] = {}
+        self._numbers = 0
+
+    # Asking
+
+    def conflict(self, claim: Claim) -> tuple[Lease, Pattern] | None:
+        """A lease that is in the way of a claim, and what of it is."""
+        for lease in self._index.near(claim):
+            if (pattern := lease.claim.is_in_the_way_of(claim)) is not None:
+                return lease, pattern
+        return None
+
+    def is_free(self, claim: Claim) -> bool:
+        """True if it can be granted now: nothing that is held is in the way, and nobody who waits."""
+        return not any(earlier.is_in_the_way_of(claim) for earlier in self._line.values()) and (
+            self.conflict(claim) is None
+        )
+
+    def wait(self, claim: Claim) -> int:
+        """Stand in line; the number to leave it by."""
+        self._numbers += 1
+        self._line[self._numbers] = claim
+        return self._numbers
+
+    def leave(self, number: int) -> None:
+        """Stand in line no more; again is no harm."""
+        self._line.pop(number, None)
+
+    def waited_for(self, number: int) -> set[str]:
+        """Whom somebody in line waits for: who holds what is in the way, and who came before and wants it too."""
+        claim = self._line[number]
+        found = {lease.claim.party.name for lease in self._index.near(claim) if lease.claim.is_in_the_way_of(claim)}
+        for earlier, other in self._line.items():
+            if earlier >= number:
+                break
+            if other.is_in_the_way_of(claim):
+                found.add(other.party.name)
+        return found
+
+    def next_in_line(self) -> Iterator[tuple[int, Claim]]:
+        """Each claim in line that can be granted now, the first first. Grant it before the next one is taken."""
+        passed: list[Claim] = []
+        for number, claim in list(self._line.items()):
+            if any(earlier.is_in_the_way_of(claim) for earlier in passed) or self.conflict(claim) is not None:
+                passed.append(claim)
+                continue
+            del self._line[number]
+            yield number, claim
+
+    def grant(self, claim: Claim, token: int, since: float, now: float) -> Lease:
+        """Give somebody what is free."""
+        lease = Lease(lease=f"l{token}", token=token, claim=claim, since=since)
+        self._put(lease)
+        if not claim.party.run:
+            self._deadlines.set(lease.lease, now + claim.ttl)
+        return lease
+
+    # Keeping
+
+    def get(self, lease: str) -> Lease:
+        """The lease of that name, or `NotFoundError`."""
+        try:
+            return self.held[lease]
+        except KeyError:
+            raise NotFoundError(
+                f"there is no lease {lease[:80]}", "it was released or has expired; corral lease ls shows what there is"
+            ) from None
+
+    def renew(self, lease: str, party: str, now: float) -> Lease:
+        """A sign of life of whoever holds it."""
+        found = self._own(lease, party)
+        if lease in self._deadlines:
+            self._deadlines.set(lease, now + found.claim.ttl)
+        return found
+
+    def release(self, lease: str, party: str) -> Lease:
+        """It is given back."""
+        found = self._own(lease, party)
+        self._drop(found)
+        return found
+
+    def expires_in(self, lease: Lease, now: float) -> float:
+        """Seconds that it stays without a sign of life from now on."""
+        deadline = self._deadlines.get(lease.lease)
+        return lease.claim.ttl if deadline is None else max(deadline - now, 0.0)
+
+    # Life and death
+
+    def observe(self, alive: Mapping[str, str], ended: Iterable[str], now: float) -> tuple[list[Lease], list[Lease]]:
+        """Take in which run each agent has (by party) and which agents were ended on purpose.
+
+        What changed: leases that are gone, because their agent was ended, and leases that became suspect or are so no
+        more. An agent of which nothing is said may be alive.
+        """
+        on_purpose = set(ended)
+        gone, changed = [], []
+        for lease in list(self.held.values()):
+            party = lease.claim.party
+            if party.name in on_purpose:
+                self._drop(lease)
+                gone.append(lease)
+            elif party.run and party.name in alive and (alive[party.name] != party.run) != lease.suspect:
+                now_it_is = replace(lease, suspect=not lease.suspect)
+                self._put(now_it_is)
+                if now_it_is.suspect:
+                    self._deadlines.set(lease.lease, now + lease.claim.ttl)
+                else:
+                    self._deadlines.clear(lease.lease)
+                changed.append(now_it_is)
+        return gone, changed
+
+    def expire(self, now: float) -> list[Lease]:
+        """Take away what is past its deadline."""
+        gone = [self.held[name] for name in self._deadlines.past(now)]
+        for lease in gone:
+            self._drop(lease)
+        return gone
+
+    def next_deadline(self) -> float | None:
+        """When there will be something to expire."""
+        return self._deadlines.next()
+
+    @classmethod
+    def restored(cls, leases: Iterable[Lease], now: float) -> Leases:
+        """As an earlier daemon granted them. What needs to be renewed has its whole time again, and nobody waits."""
+        found = cls()
+        for lease in leases:
+            found._put(lease)
+            if lease.suspect or not lease.claim.party.run:
+                found._deadlines.set(lease.lease, now + lease.claim.ttl)
+        return found
+
+    def _own(self, lease: str, party: str) -> Lease:
+        found = self.get(lease)
+        if found.claim.party.name != party:
+            raise RefusedError(
+                f"{lease} is held by {found.claim.party.name}, not by {party}",
+                "ask them to release it: corral msg send",
+                holder=found.claim.party.name,
+            )
+        return found
+
+    def _put(self, lease: Lease) -> None:
+        self.held[lease.lease] = lease
+        self._index.add(lease)
+
+    def _drop(self, lease: Lease) -> None:
+        del self.held[lease.lease]
+        self._index.remove(lease)
+        self._deadlines.clear(lease.lease)
