@@ -4,7 +4,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -82,13 +82,30 @@ def own_directory(person: Person, request: pytest.FixtureRequest) -> Iterator[Pa
         pytest.fail("the person's own tmux server was touched:\n  " + "\n  ".join(changes), pytrace=False)
 
 
+_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note of each test whether it failed, for those who clean up after it."""
+    report = yield
+    if report.failed:
+        item.stash[_FAILED] = True
+    return report
+
+
 @pytest.fixture
-def instance(own_directory: Path) -> Iterator[Instance]:
-    """A private Corral instance. At the end every team of it is taken down and its daemon is stopped."""
+def instance(own_directory: Path, request: pytest.FixtureRequest) -> Iterator[Instance]:
+    """A private Corral instance. At the end every team of it is taken down and its daemon is stopped.
+
+    Of a test that failed, the logs and the journal are in the report.
+    """
     own = Instance(str(own_directory))
     try:
         yield own
     finally:
+        if request.node.stash.get(_FAILED, False):
+            print(own.last_words())
         own.close()
 
 

@@ -73,6 +73,16 @@ class Instance:
         """A command that streams (`events -f --json`), to be used in a `with` block."""
         return Stream(self.argv(*arguments), str(cwd or self.directory), self.environment())
 
+    def last_words(self) -> str:
+        """What its daemon and its keeper wrote into their logs, and what the journal has."""
+        told = []
+        for name in ("daemon.log", "keeper.log"):
+            path = Path(self.home, name)
+            if path.exists():
+                told.append(f"--- {name}\n{path.read_text(errors='replace')[-6000:]}")
+        journal = self.run("events", "-n", "40", check=False, timeout=20)
+        return "\n".join([*told, f"--- events\n{journal.stdout}{journal.stderr}"])
+
     def spec(self, text: str, where: str | os.PathLike[str] | None = None) -> Path:
         """Write a corral.toml, into the test's directory if `where` names no other; its path."""
         path = Path(where or self.directory, "corral.toml")
