@@ -113,7 +113,8 @@ def test_what_happened_while_nobody_watched_is_found_out(instance: Instance) -> 
 def test_output_is_recorded_while_there_is_no_daemon_and_after_a_new_keeper_came(
     instance: Instance, own_directory: Path
 ) -> None:
-    script = 'while read -r line <"$0"; do echo "said $line"; done'
+    # A writer that has not closed yet when the pipe is opened again gives an end and no line.
+    script = 'while :; do read -r line <"$0" && echo "said $line"; done'
     os.mkfifo(own_directory / "pipe")
     instance.spec(toml({"a": {"command": ["sh", "-c", script, str(own_directory / "pipe")]}}))
     instance.run("up")
