@@ -158,6 +158,7 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
             on_ended=listener.ended,
             on_lost=listener.host_lost,
             on_trouble=listener.recording_failed,
+            on_gone=listener.gone,
         ),
         process_runtime=lambda team, processes, launches, listener: ProcessRuntime(
             team=team,

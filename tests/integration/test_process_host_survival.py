@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from corral.adapters.cgroup.tree import Cgroup
+from corral.domain.errors import UnavailableError
 from corral.ports.keeper import ExitStatus
 from corral.ports.processes import Process
 from tests.support.process_host import Hosted, end, hosted, kill, place
@@ -213,5 +214,56 @@ def test_a_torn_journal_is_read_as_far_as_it_goes(own_directory: Path) -> None:
             assert (found.process, found.exit) == (first.process, ExitStatus(code=1))
             assert (await again.run("true", "x")).exit == ExitStatus(code=0)
             assert len(await again.processes.table()) == 2
+
+    asyncio.run(scenario())
+
+
+def test_a_host_that_is_killed_at_a_birth_leaves_nothing_unknown_and_nothing_is_run_twice(
+    own_directory: Path, group: Cgroup | None
+) -> None:
+    """However often it is killed while commands are started: each is known, and each ran once at most."""
+
+    async def scenario() -> None:
+        async with hosted(own_directory, group) as team:
+            await team.run("true")
+            for number in range(30):
+                order = f"p{number:010x}"
+                script = f"echo $$ >>{own_directory}/ran.{number}; exec sleep 1000"
+                starting = asyncio.ensure_future(team.start(script, process=order))
+                await asyncio.sleep(0.0003 * (number % 8))
+                host = team.processes.server_pid
+                if host is not None:
+                    os.kill(host, signal.SIGKILL)
+                for _ in range(20):
+                    try:
+                        await starting
+                        break
+                    except UnavailableError:
+                        starting = asyncio.ensure_future(team.start(script, process=order))
+            known = {process.process: process for process in await team.processes.table()}
+            for number in range(30):
+                ran = own_directory / f"ran.{number}"
+                pids = ran.read_text().split() if ran.exists() else []
+                assert len(pids) <= 1, "it was run twice"
+                if pids and is_alive(int(pids[0])):
+                    assert int(pids[0]) in known[f"p{number:010x}"].pids
+
+    asyncio.run(scenario())
+
+
+def test_what_may_be_lost_with_a_host_is_said(own_directory: Path, group: Cgroup | None) -> None:
+    async def scenario() -> None:
+        async with hosted(own_directory, group) as team:
+            process = await team.start(f"echo first; until [ -e {own_directory}/go ]; do sleep 0.01; done; echo last")
+            await team.says(process, b"first")
+            host = team.processes.server_pid
+            assert host is not None
+            os.kill(host, signal.SIGSTOP)  # it reads nothing any more
+            (own_directory / "go").touch()
+            wait_for(lambda: not is_alive(process.pid), what="the command has ended")
+            os.kill(host, signal.SIGKILL)
+            while (now := await team.processes.get(process.process)).running or not now.trouble:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)  # the one who is told is not us
+            assert "what it wrote last may be missing" in now.trouble
 
     asyncio.run(scenario())

@@ -78,6 +78,20 @@ class Stretch:
             short.add(position, data[: count - short.size])
         return short
 
+    def squeezed(self, count: int) -> Stretch:
+        """Its first and its last bytes, at most `count` of them together, with what is between them left out."""
+        if self.size <= count:
+            return self
+        head = self.first(count // 2)
+        room, tail = count - head.size, Stretch(self.next)
+        for position, data in reversed(self.pieces):
+            taken = data[max(len(data) - room, 0) :] if room else b""
+            if taken:
+                tail.pieces.insert(0, (position + len(data) - len(taken), taken))
+                tail.start = position + len(data) - len(taken)
+                room -= len(taken)
+        return head.followed_by(tail)
+
     def followed_by(self, later: Stretch) -> Stretch:
         """Both, with what is between them left out."""
         return Stretch(self.start, later.next, [*self.pieces, *later.pieces])

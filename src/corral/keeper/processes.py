@@ -36,14 +36,14 @@ class TeamProcesses:
         self._report = report
         #: Everything that runs under the team's host, runs of agents without a terminal included.
         self.hosted = tools.processes(team, self)
-        #: By agent, the commands that run, as far as this keeper has heard. None until it has looked.
+        #: By agent, the commands of which something runs, as far as this keeper has heard. None until it has looked.
         self._running: dict[str, set[str]] | None = None
         #: What ended, and whose count changed, since that was told last.
         self._ended: list[ProcessEnded] = []
         self._changed: set[str] = set()
         self._telling: asyncio.TimerHandle | None = None
         #: By agent and whether they have a terminal: of what the environment of its commands was made, and what it is.
-        self._environments: dict[tuple[str, bool], tuple[dict[str, str], list[str], dict[str, str]]] = {}
+        self._environments: dict[tuple[str, bool], tuple[dict[str, str], object, dict[str, str]]] = {}
         #: The host that was given a place of its own.
         self._sheltered: int | None = None
 
@@ -64,10 +64,12 @@ class TeamProcesses:
         """Start one that is counted already: its end may be heard of before its start is answered."""
         try:
             process = await self._start(order)
+            if process.agent != order.agent:
+                raise NotFoundError(f"{order.agent} has no process {order.process}", "choose another id: it is in use")
         except BaseException:
             running.discard(order.process)
             raise
-        if not process.running:
+        if not _runs(process):
             running.discard(order.process)
         self._count(order.agent)
         return process
@@ -93,13 +95,16 @@ class TeamProcesses:
                 f"the environment that {order.agent} was started with is gone",
                 f"corral restart {order.agent} starts it with the present one",
             )
+        made_of = (order.run, order.declared)
         known = self._environments.get((order.agent, order.tty))
-        if known is not None and not order.environment and known[0] is found and known[1] == order.declared:
+        if known is not None and not order.environment and known[0] is found and known[1] == made_of:
             return known[2]
-        environment = unattended(found, order.declared, order.environment, tty=order.tty)
+        # As in its launch file: a tmux that it starts is its own.
+        own = {"TMUX_TMPDIR": self._launches.own_directory(order.run)} if order.run else {}
+        environment = unattended({**own, **found}, order.declared, order.environment, tty=order.tty)
         environment[AGENT_VARIABLE] = order.agent
         if not order.environment:
-            self._environments[order.agent, order.tty] = (found, order.declared, environment)
+            self._environments[order.agent, order.tty] = (found, made_of, environment)
         return environment
 
     async def shelter(self) -> None:
@@ -218,14 +223,24 @@ class TeamProcesses:
         """A command has ended: tell, and count again."""
         if process.process.startswith(RUN_PREFIX):
             return
-        if self._running is not None:
-            self._running.get(process.agent, set()).discard(process.process)
+        if not _runs(process):
+            self._discard(process.agent, process.process)
         self._ended.append(
             ProcessEnded(
                 team=self._team, agent=process.agent, process=process.process, exit=process.exit or ExitStatus()
             )
         )
         self._count(process.agent)
+
+    def gone(self, agent: str, process: str) -> None:
+        """Nothing that the command started runs any more: count again."""
+        if not process.startswith(RUN_PREFIX):
+            self._discard(agent, process)
+            self._count(agent)
+
+    def _discard(self, agent: str, process: str) -> None:
+        if self._running is not None:
+            self._running.get(agent, set()).discard(process)
 
     def recording_failed(self, agent: str, why: str) -> None:
         """Output is not kept any more; the process goes on."""
@@ -242,7 +257,7 @@ class TeamProcesses:
         if self._running is None:
             found: dict[str, set[str]] = {}
             for process in await self._commands():
-                if process.running:
+                if _runs(process):
                     found.setdefault(process.agent, set()).add(process.process)
             if self._running is None:  # while we looked, somebody else may have
                 self._running = found
@@ -263,6 +278,11 @@ class TeamProcesses:
             running = len((self._running or {}).get(agent, ()))
             self._report(ProcessCount(team=self._team, agent=agent, running=running))
         self._changed.clear()
+
+
+def _runs(process: Process) -> bool:
+    """Something of it runs: the command, or what outlived it, as far as that is known without looking for it."""
+    return process.running or bool(process.pids)
 
 
 def _too_many(order: ProcessOrder, running: int) -> RefusedError:

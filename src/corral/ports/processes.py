@@ -30,6 +30,8 @@ class ProcessOrder(Record, frozen=True):
     directory: str
     #: Joins what the agent has in its environment, and wins over it.
     environment: dict[str, str] = msgspec.field(default_factory=dict)
+    #: The run of the agent that it is started beside.
+    run: str = ""
     #: Names of what the agent has in its environment because its team declares it.
     declared: list[str] = msgspec.field(default_factory=list)
     #: It can be written to. Otherwise its standard input is empty and at its end.
@@ -109,6 +111,9 @@ class ProcessListener(Protocol):
 
     def ended(self, process: Process) -> None:
         """A command has ended."""
+
+    def gone(self, agent: str, process: str) -> None:
+        """What outlived a command has ended too. Told where that can be known, which is where commands have cgroups."""
 
     def recording_failed(self, agent: str, why: str) -> None:
         """Output of a process is not kept any more; the process goes on."""

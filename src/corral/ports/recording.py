@@ -78,6 +78,9 @@ class Launches(Protocol):
         None if it is gone.
         """
 
+    def own_directory(self, run: str) -> str:
+        """Where tmux is to have its sockets that is started in this run: not where ours are, nor the person's."""
+
     def exit_code(self, agent: str, run: str) -> int | None:
         """How a run ended, as a shell tells it; None while it has not, or was killed with its shell."""
 

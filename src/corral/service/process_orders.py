@@ -137,6 +137,7 @@ def _order(agent: Agent, wanted: Wanted, limits: ProcessLimits, argv: list[str])
         directory=os.path.normpath(os.path.join(agent.workspace, wanted.workdir)),
         environment=dict(wanted.environment),
         declared=declared_variables(agent.fingerprint),
+        run=agent.run,
         stdin=wanted.stdin or wanted.input is not None,
         tty=wanted.tty,
         columns=wanted.columns,

@@ -104,8 +104,8 @@ class ProcessReader:
     async def read(self, place: Place, question: Question) -> Reading:
         """Output from a cursor on: once there is some, or the command has ended, or time is up.
 
-        With a pattern to wait for, once a line matches or `limit` bytes have come; what is given ends with that line.
-        With lines to keep, once there is one.
+        With a pattern to wait for, once a line matches; what is given ends with that line, and of more than `limit`
+        bytes it is the beginning and the end. With lines to keep, once there is one.
         """
         cursor = _Cursor(question, bounded=True)
         patience = Patience(question.wait)
@@ -147,6 +147,7 @@ class _Cursor:
     def __init__(self, question: Question, *, bounded: bool) -> None:
         self._question = question
         self._limit = max(question.limit, LONGEST_CHARACTER) if question.limit else 0
+        self._bounded = bounded
         self._stretch = Stretch(question.after)
         self._searched = question.until is not None or question.keep is not None
         self._scan = Scan(
@@ -166,9 +167,8 @@ class _Cursor:
 
     @property
     def room(self) -> int:
-        """How much more may come; of lines to keep nobody knows before they are there."""
-        left = self._limit if self._question.keep else self._limit - self._stretch.size
-        return min(left, _AT_ONCE) if self._searched else left
+        """How much more may come; of what is searched nobody knows before it is there."""
+        return _AT_ONCE if self._searched else self._limit - self._stretch.size
 
     @property
     def is_behind(self) -> bool:
@@ -203,6 +203,8 @@ class _Cursor:
             self._stretch = Stretch(page.next)
         else:
             _add(self._stretch, seen)
+            if self._searched and self._bounded:
+                self._stretch = self._stretch.squeezed(self._limit)
         if self.is_over:
             self._scan.finish()
 

@@ -251,12 +251,19 @@ class TestPatterns:
 
         play(tmp_path, act)
 
-    def test_until_there_is_no_more_room(self, tmp_path: Path) -> None:
+    def test_far_behind_what_there_is_room_for(self, tmp_path: Path) -> None:
+        """What is given is bounded, and what is looked at is not: else somebody would think that it did not come."""
+
         async def act(scene: Scene) -> None:
-            process, _ = await started(scene, text=b"line\n" * 100 + b"ready\n")
+            process, played = await started(scene, text=b"line\n" * 100 + b"ready\n")
             page = await output(scene, process, "until=ready&wait=30&limit=50")
-            assert (page["matched"], page["next"], len(page["output"])) == (False, 50, 50)
-            assert (await output(scene, process, "until=ready&wait=30&after=50"))["matched"]
+            assert (page["matched"], page["next"], page["omitted_bytes"]) == (True, 506, 456)
+            assert page["output"].startswith("line\n" * 5)
+            assert page["output"].endswith("line\nready\n")
+            waiting = asyncio.ensure_future(output(scene, process, "until=again&wait=30&limit=0&after=506"))
+            await soon(lambda: scene.keeper.waiting)
+            await played.write(b"and again\n")
+            assert (await waiting)["matched"]
 
         play(tmp_path, act)
 

@@ -1,8 +1,8 @@
 """Ending everything in some cgroups.
 
-Ask (TERM, HUP, CONT), wait until the kernel says that they are empty or the grace period is over, then kill. Nobody can
-hide: a child is born into the cgroup of its parent, whatever session, parent or environment it gives itself. What
-*moved* to another cgroup is not found here; the marker in its environment is what it is known by then.
+Ask (TERM, and HUP at a terminal), wait until the kernel says that they are empty or the grace period is over, then
+kill. Nobody can hide: a child is born into the cgroup of its parent, whatever session, parent or environment it gives
+itself. What *moved* to another cgroup is not found here; the marker in its environment is what it is known by then.
 
 A zombie is not in its cgroup any more. One whose parent does not reap it is not left over: nothing of it runs.
 """
@@ -18,7 +18,7 @@ from typing import Any
 from corral.adapters.cgroup import events, killing
 from corral.adapters.cgroup.tree import Cgroup
 from corral.adapters.procfs import processes as proc
-from corral.adapters.procfs.ending import ASKING, Ending, wait_gone
+from corral.adapters.procfs.ending import Ending, asking, wait_gone
 from corral.adapters.procfs.processes import Process
 
 #: How long a killed process may take to end before we say that it cannot be ended.
@@ -45,15 +45,14 @@ async def end(
     groups: Sequence[Cgroup],
     grace: float,
     ends_last: Callable[[Process], bool] = lambda _: False,
-    asking: Sequence[signal.Signals] = ASKING,
 ) -> Ending:
     """End what is in the cgroups and below. They may overlap, may be frozen, and need not exist; they are not removed.
 
     What `ends_last` is not asked while anything else runs, and then gets a moment to go by itself. With a grace of 0
-    everything is killed at once, and nothing is asked with these signals first.
+    everything is killed at once, and nothing is asked first.
     """
     if grace > 0:
-        await _ask(groups, grace, ends_last, asking)
+        await _ask(groups, grace, ends_last)
     killed, left = await _kill(groups, ends_last)
     return Ending(killed=killed, left=left)
 
@@ -62,7 +61,6 @@ async def _ask(
     groups: Sequence[Cgroup],
     grace: float,
     ends_last: Callable[[Process], bool],
-    asking: Sequence[signal.Signals],
 ) -> None:
     """Ask all of them to end; return when they have, or when the grace period is over."""
     loop = asyncio.get_running_loop()
@@ -79,7 +77,7 @@ async def _ask(
         for group, process in first:
             if process.key not in asked:
                 asked.add(process.key)
-                killing.signal_member(group, process.pid, *asking)
+                killing.signal_member(group, process.pid, *asking(process))
         # After the signals: what was frozen finds them when it wakes, and has no time for anything else.
         for group in groups:
             killing.thaw(group)

@@ -129,7 +129,7 @@ class LaunchFiles:
             # A tmux that the agent starts is its own: ours, where the others are, is none of its business, nor is the
             # person's. Before the environment is read, so that whoever declares something else gets it.
             "unset TMUX TMUX_PANE\n"
-            f"export TMUX_TMPDIR={_quoted(self._own(run))}\n"
+            f"export TMUX_TMPDIR={_quoted(self.own_directory(run))}\n"
             f". {_quoted(environment_file)}\n"
             f"export {RUN_VARIABLE}={run}\n"
             f"cd {_quoted(working_directory)} || exit 126\n"
@@ -147,7 +147,7 @@ class LaunchFiles:
             "exit $status\n",
         )
         # After the launch file, by which it is found again: however this process dies, it does not stay for good.
-        _make_directory(self._own(run))
+        _make_directory(self.own_directory(run))
         return path
 
     def is_gated(self, agent: str, run: str) -> bool:
@@ -179,7 +179,8 @@ class LaunchFiles:
     def _path(self, agent: str, run: str) -> str:
         return os.path.join(self._directory, f"{agent}.{run}")
 
-    def _own(self, run: str) -> str:
+    def own_directory(self, run: str) -> str:
+        """See `Launches.own_directory`."""
         return os.path.join(self._own_directory, run)
 
     def command_of(self, agent: str, run: str) -> tuple[tuple[str, ...], bool] | None:
@@ -255,7 +256,7 @@ class LaunchFiles:
         _remove(self._directory)
 
     def _remove_own(self, run: str) -> None:
-        _remove(self._own(run))
+        _remove(self.own_directory(run))
 
 
 def _quoted(word: str) -> str:

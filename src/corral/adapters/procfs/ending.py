@@ -1,7 +1,8 @@
 """Ending a set of processes with everything they started, to a fixpoint.
 
-Ask (HUP, TERM), wait for the grace period, then kill, and look again until a look finds nothing new. The set only
-grows: whatever once descended from one of ours stays ours, even after its parent died and it was handed to init.
+Ask (TERM, and HUP at a terminal), wait for the grace period, then kill, and look again until a look finds nothing new.
+The set only grows: whatever once descended from one of ours stays ours, even after its parent died and it was handed to
+init.
 """
 
 from __future__ import annotations
@@ -31,8 +32,7 @@ _CHASES = 50
 _LAST_SECONDS = 1.0
 
 
-#: How an agent is asked to end: whatever it is, it hears one of them. A stopped one has to go on for that.
-ASKING = (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT)
+_ASKED, _ASKED_AT_A_TERMINAL = (signal.SIGTERM, signal.SIGCONT), (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT)
 
 
 @dataclass(slots=True)
@@ -43,6 +43,15 @@ class Ending:
     killed: int = 0
     #: Processes that are still there.
     left: list[Process] = field(default_factory=list)
+
+
+def asking(process: Process) -> Sequence[signal.Signals]:
+    """How a process is asked to end. A stopped one has to go on for that.
+
+    A shell at a terminal hears TERM not at all, but that its terminal is gone. Whoever has none would not expect that,
+    and dies of it in the middle of ending politely.
+    """
+    return _ASKED_AT_A_TERMINAL if process.has_terminal else _ASKED
 
 
 class _Family:
@@ -86,9 +95,8 @@ async def end(
     find_roots: Callable[[list[Process]], list[Process]],
     grace: float,
     ends_last: Callable[[Process], bool] = lambda _: False,
-    asking: Sequence[signal.Signals] = ASKING,
 ) -> Ending:
-    """End what `find_roots` picks out of all processes, and all that descends from it: asked with these signals first.
+    """End what `find_roots` picks out of all processes, and all that descends from it: asked first.
 
     What `ends_last` is not asked while anything else of the family runs, and then gets a moment to go by itself.
     """
@@ -107,7 +115,7 @@ async def end(
         for process in first:
             if process.key not in asked:
                 asked.add(process.key)
-                for number in asking:
+                for number in asking(process):
                     proc.send_signal(process, number)
         remaining = deadline - loop.time()
         if remaining <= 0:

@@ -34,6 +34,8 @@ class Process:
     session: int
     state: str
     name: str
+    #: It has a terminal that it can be hung up from.
+    has_terminal: bool = False
 
     @property
     def key(self) -> tuple[int, int]:
@@ -61,6 +63,7 @@ def read(pid: int) -> Process | None:
         parent=int(fields[1]),
         session=int(fields[3]),
         start=int(fields[19]),
+        has_terminal=fields[4] != b"0",
         name=raw[opening + 1 : closing].decode("utf-8", "replace"),
     )
 

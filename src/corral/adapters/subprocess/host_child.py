@@ -39,10 +39,12 @@ class Child:
         "_on_output",
         "_queue",
         "_told_end",
+        "_within_a_line",
         "cleared",
         "finished",
         "finished_at",
         "large_pipe",
+        "lost",
         "output",
         "pidfd",
         "queued",
@@ -75,6 +77,7 @@ class Child:
         self._queue: deque[memoryview] = deque()
         self.queued = 0
         self._told_end = False
+        self._within_a_line = False
         #: How often in a row its pipe was full; -1 once something was done about it.
         self._full = 0
         self.large_pipe = False
@@ -82,6 +85,8 @@ class Child:
         self.waiting: dict[Callable[[Child], None], int] = {}
         #: Why it is not written down what is known of it; empty when it is.
         self.unwritten = ""
+        #: What may have got lost of its output, and why; empty if nothing.
+        self.lost = ""
         #: It has ended, and its cgroup, if it had one, is gone.
         self.cleared = False
         #: Its output is closed as well: as far as the host can know, nothing of it runs.
@@ -153,6 +158,14 @@ class Child:
         except BlockingIOError:
             return
 
+    def notice_end_of_output(self) -> None:
+        """Close its output now if nobody has it open, instead of when the loop comes to it."""
+        if self.source >= 0 and not self.record.tty:
+            poller = select.poll()
+            poller.register(self.source, select.POLLIN)
+            if any(events & select.POLLHUP and not events & select.POLLIN for _, events in poller.poll(0)):
+                self.close_output()
+
     def close_output(self) -> None:
         """There will be no more of it."""
         if self.source >= 0:
@@ -169,6 +182,11 @@ class Child:
     def write(self, data: bytes, room: int, *, eof: bool) -> None:
         """Have it read this, and with `eof` nothing after it. There must be room for so much: more of it may follow."""
         if not self.record.stdin:
+            if self.record.host != os.getpid():
+                raise RefusedError(
+                    f"{self.record.process} cannot be written to any more: the host that held its input was killed",
+                    "start it again",
+                )
             raise RefusedError(f"{self.record.process} was not started to be written to", "start it with --stdin")
         if self._told_end:
             raise RefusedError(f"{self.record.process} has been told the end of its input", "nothing can follow that")
@@ -181,11 +199,14 @@ class Child:
             )
         if data:
             self._enqueue(data)
-        if eof:
+            self._within_a_line = not data.endswith(b"\n")
+        if eof and self.record.tty:
+            # A terminal hands over the line as it is; only an empty one means the end. What that means to a program
+            # that reads keys is its own affair, so more may follow.
+            self._enqueue(_END_OF_FILE * 2 if self._within_a_line else _END_OF_FILE)
+            self._within_a_line = False
+        elif eof:
             self._told_end = True
-            if self.record.tty:
-                # A terminal hands over the line as it is; only an empty one means the end.
-                self._enqueue(_END_OF_FILE if data.endswith(b"\n") or not data else _END_OF_FILE * 2)
         self._write()
 
     def _enqueue(self, data: bytes) -> None:

@@ -98,19 +98,11 @@ class Children:
             raise RefusedError(
                 f"{order.program} cannot be started: {error.strerror}", "are there too many processes already?"
             ) from error
-        try:
-            born = self._births.bear(
-                order, streams.childs_stdin, streams.childs_output, terminal=tty, cgroup=wanted["cgroup"]
-            )
-        except BaseException:
-            streams.close()
-            raise
-        streams.close_childs()
         record = ProcessRecord(
             {
                 **wanted,
-                "pid": born.pid,
-                "start": procfs.start_of(born.pid),
+                "pid": 0,
+                "start": 0,
                 "boot": self._boot,
                 "host": os.getpid(),
                 "output": streams.name,
@@ -118,6 +110,17 @@ class Children:
                 "started_at": time.time(),
             }
         )
+        self._memory.intend(record)
+        try:
+            born = self._births.bear(
+                order, streams.childs_stdin, streams.childs_output, terminal=tty, cgroup=wanted["cgroup"]
+            )
+        except BaseException:
+            self._memory.give_up(record)
+            streams.close()
+            raise
+        streams.close_childs()
+        record.pid, record.start = born.pid, procfs.start_of(born.pid)
         child = self._child(record)
         child.stdin = streams.stdin
         child.read_from(streams.source)
@@ -193,7 +196,9 @@ class Children:
         if self._memory.knows(child):
             self._memory.look_at_trouble(child)
             self._memory.ended(child)
+            child.notice_end_of_output()
         else:  # it never became its program, and nobody was told of it
+            self._memory.give_up(record)
             child.let_go()
             child.output.close()
         self._loop.later(0, lambda: self._clear(child))  # after that was told
@@ -252,11 +257,15 @@ class Children:
             record.trouble = ""
             self._memory.restore(child)
             if record.running:
+                if not record.pid:
+                    recovery.find_leader(record)
                 self._watch_stranger(child, recovery)
             if not record.closed:
                 source = recovery.output_of(record)
                 if source < 0:
                     record.closed = True
+                    child.lost = "its host was killed, and what it wrote last may be missing"
+                    self._memory.look_at_trouble(child)
                 else:
                     child.read_from(source)
             if not record.running:

@@ -29,7 +29,9 @@ class Memory:
         self._null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         self._commands, self._runs = Shelf(), Shelf()
         self._records: dict[str, ProcessRecord] = {}
-        self._journal = Journal(directory, self._records)
+        #: What is about to be started, and may run already for all that a next host could know.
+        self._intended: dict[str, ProcessRecord] = {}
+        self._journal = Journal(directory, lambda: [*self._records.values(), *self._intended.values()])
         #: The disk did not take a note, and will be asked again.
         self._behind = False
         self.children: dict[str, Child] = {}
@@ -47,12 +49,29 @@ class Memory:
         """True for one that runs, or ran, its program."""
         return self.children.get(child.record.process) is child
 
+    def intend(self, record: ProcessRecord) -> None:
+        """It is about to be started: written before it is so, or a host that is killed now would leave it unknown."""
+        self._intended[record.process] = record
+        try:
+            self._journal.started(record)
+        except OSError:
+            self._write_later()
+
+    def give_up(self, record: ProcessRecord) -> None:
+        """It was not started after all."""
+        del self._intended[record.process]
+        try:
+            self._journal.forgotten([record.process])
+        except OSError:
+            self._write_later()
+
     def add(self, child: Child) -> None:
         """It runs its program: from now on it is known, and what it says of what is to be kept holds."""
         self.heed(child.record)
+        self._intended.pop(child.record.process, None)
         self.children[child.record.process] = child
         self._records[child.record.process] = child.record
-        self._write(child, lambda: self._journal.started(child.record))
+        self._write(child, lambda: self._journal.changed(child.record, "pid", "start"))
         self._tell({"born": child.record.facts()})
 
     def restore(self, child: Child) -> None:
@@ -92,7 +111,7 @@ class Memory:
     def look_at_trouble(self, child: Child) -> None:
         """Tell once that something of it is not recorded, and once that it is again."""
         before = child.record.trouble
-        child.record.trouble = child.output.trouble or child.unwritten
+        child.record.trouble = child.output.trouble or child.unwritten or child.lost
         if child.record.trouble == before:
             return
         self._tell({"trouble": child.record.process, "why": child.record.trouble})

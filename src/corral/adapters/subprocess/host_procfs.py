@@ -25,6 +25,12 @@ def runs(pid: int, start: int) -> bool:
     return fields is not None and fields[0] not in (b"Z", b"X") and int(fields[19]) == start
 
 
+def leads_a_session(pid: int) -> bool:
+    """True for a process that runs and began a session of its own."""
+    fields = _stat(pid)
+    return fields is not None and fields[0] not in (b"Z", b"X") and int(fields[3]) == pid
+
+
 def status_of_zombie(pid: int, start: int) -> int | None:
     """How a process ended that nobody has reaped yet, as `waitpid` has it; None if it is not there, or not a zombie."""
     fields = _stat(pid)

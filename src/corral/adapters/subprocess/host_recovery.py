@@ -30,7 +30,7 @@ class Recovery:
 
     def pidfd_of(self, record: ProcessRecord) -> int:
         """A pidfd of this very process; -1 if it is gone, and its pid is perhaps another's."""
-        if record.boot != self._boot:
+        if record.boot != self._boot or not record.pid:
             return -1
         try:
             descriptor = os.pidfd_open(record.pid)
@@ -60,7 +60,7 @@ class Recovery:
 
         The pidfd is -1 if it was too late to have one.
         """
-        if record.boot != self._boot:
+        if record.boot != self._boot or not record.pid:
             return None
         status = procfs.status_of_zombie(record.pid, record.start)
         if status is None and pidfd >= 0:
@@ -71,8 +71,17 @@ class Recovery:
             return None, os.WTERMSIG(status)
         return os.WEXITSTATUS(status), None
 
+    def find_leader(self, record: ProcessRecord) -> None:
+        """Find the command of a record that was written before it was born: the first of it that leads a session."""
+        if record.boot != self._boot:
+            return
+        leaders = [(procfs.start_of(pid), pid) for pid in self._members(record) if procfs.leads_a_session(pid)]
+        if leaders:
+            record.start, record.pid = min(leaders)
+
     def _members(self, record: ProcessRecord) -> Iterator[int]:
-        yield record.pid
+        if record.pid:
+            yield record.pid
         if record.cgroup:
             from corral.adapters.cgroup.tree import Cgroup
 

@@ -37,6 +37,7 @@ class HostLink:
         on_ended: Callable[[ProcessRecord], None],
         on_trouble: Callable[[ProcessRecord], None],
         on_lost: Callable[[str], None],
+        on_gone: Callable[[ProcessRecord], None],
     ) -> None:
         self._team = team
         self._socket_path = socket_path
@@ -45,6 +46,7 @@ class HostLink:
         self._on_ended = on_ended
         self._on_trouble = on_trouble
         self._on_lost = on_lost
+        self._on_gone = on_gone
         self._connection: HostConnection | None = None
         self._connecting = asyncio.Lock()
         self._waiting: dict[str, list[asyncio.Future[None]]] = {}
@@ -155,6 +157,10 @@ class HostLink:
         """The same without asking anybody: what was told if we are connected, else what is on the disk."""
         return self._told if self._connection is not None else self.on_disk()
 
+    def told(self, process: str) -> ProcessRecord | None:
+        """What the host told last of a process; None without a host."""
+        return self._told.get(process) if self._connection is not None else None
+
     async def news_of(self, process: str, after: int | None = None) -> None:
         """Return when something is told of a process; with `after`, also when it has output past that.
 
@@ -189,7 +195,9 @@ class HostLink:
             if record is not None:
                 self._on_ended(record)
         elif "gone" in news:
-            self._change(news["gone"], gone=True)
+            record = self._change(news["gone"], gone=True)
+            if record is not None:
+                self._on_gone(record)
         elif "closed" in news:
             self._change(news["closed"], closed=True, end=news["end"])
         elif "born" in news:

@@ -22,9 +22,6 @@ _TO_BE_HEARD = frozenset((signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.S
 #: Looks for what was started while a signal went round; what forks faster than that is for `terminate`.
 _ROUNDS = 10
 
-#: No hang-up: there is no terminal that went, and who would end politely is not to die of it.
-_ASKING = (Signals.SIGTERM, Signals.SIGCONT)
-
 
 class Members:
     """Looks and signals for one team, whose processes have these markers in their environment."""
@@ -79,12 +76,11 @@ class Members:
     ) -> list[Process]:
         """Ask all of it to end, and kill what has not after `grace` seconds. What would not end."""
         if record.cgroup:
-            return (await cgroup_ending.end([self._group(record)], grace, asking=_ASKING)).left
+            return (await cgroup_ending.end([self._group(record)], grace)).left
         records = list(known.values())
         outcome = await process_ending.end(
             lambda everyone: self._families.sort(everyone, records, host)[record.process],
             grace,
-            asking=_ASKING,
         )
         return outcome.left
 

@@ -42,6 +42,7 @@ class HostedProcesses:
         on_ended: Callable[[Process], None],
         on_lost: Callable[[str], None],
         on_trouble: Callable[[str, str], None],
+        on_gone: Callable[[str, str], None] = lambda _, __: None,
     ) -> None:
         self._directory = directory
         self._members = Members(markers)
@@ -56,6 +57,7 @@ class HostedProcesses:
             on_ended=lambda record: on_ended(self._seen(record)),
             on_trouble=lambda record: on_trouble(record.agent, record.trouble),
             on_lost=on_lost,
+            on_gone=lambda record: on_gone(record.agent, record.process),
         )
 
     # Starting
@@ -115,6 +117,10 @@ class HostedProcesses:
         page = segments.read(directory, after, limit) if records.can_be_a_name(process) else None
         if page is None or (page.next == after and process not in self._link.at_hand()):
             raise _unknown(process)
+        record = self._link.told(process)
+        if not page.data and record is not None and page.next < record.end:
+            # Somebody has removed what was written: it is left out, and exactly so much.
+            return OutputPage(data=b"", next=record.end, omitted=record.end - after, gap_at=0)
         return OutputPage(data=page.data, next=page.next, omitted=page.omitted, gap_at=page.gap_at)
 
     # Waiting
@@ -166,11 +172,12 @@ class HostedProcesses:
 
     async def members(self, process: str) -> list[Survivor]:
         """See `Processes.members`."""
-        members = await self._running(await self._find(process))
-        if not all(proc.argument_vector(member.pid) for member in members):
-            # One is just becoming another program. What it is called in a moment is what somebody wants to know.
+        record = await self._find(process)
+        members = await self._running(record)
+        if any(_is_becoming(member, record) for member in members):
+            # What it is called in a moment is what somebody wants to know.
             await asyncio.sleep(_BECOMING_SECONDS)
-            members = await self._running(await self._find(process))
+            members = await self._running(record)
         return [_survivor(member) for member in members]
 
     async def signal(self, process: str, number: int) -> int:
@@ -263,6 +270,12 @@ class HostedProcesses:
             stdin=record.stdin,
             trouble=record.trouble,
         )
+
+
+def _is_becoming(process: RunningProcess, record: ProcessRecord) -> bool:
+    """It was forked by the command's shell, perhaps a moment ago, and may be about to become another program."""
+    vector = proc.argument_vector(process.pid)
+    return not any(vector) or vector[2:3] == [record.command.encode()]
 
 
 def _survivor(process: RunningProcess) -> Survivor:

@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class ProcessRecord:
         self.process: str = facts["process"]
         self.agent: str = facts["agent"]
         self.command: str = _shortened(facts["command"])
+        #: 0 before it is born, and if nobody knows whether it was.
         self.pid: int = facts["pid"]
         #: Clock ticks after boot. With the pid and the name of the boot it is proof that a process is this one.
         self.start: int = facts["start"]
@@ -138,10 +139,11 @@ def _apply(found: dict[str, ProcessRecord], line: dict[str, Any]) -> None:
 class Journal:
     """Writes it. What the disk did not take is not kept here: the next line brings everything that is known with it."""
 
-    def __init__(self, directory: str, known: Mapping[str, ProcessRecord]) -> None:
+    def __init__(self, directory: str, known: Callable[[], Sequence[ProcessRecord]]) -> None:
         self._path = f"{directory}/{_JOURNAL}"
         self._known = known
         self._lines = 0
+        self._most_lines = _STALE_LINES
         self._behind = True
 
     def started(self, record: ProcessRecord) -> None:
@@ -157,7 +159,7 @@ class Journal:
         self._add({"forgotten": list(processes)})
 
     def _add(self, line: dict[str, Any]) -> None:
-        if self._behind or self._lines > _STALE_LINES + 4 * len(self._known):
+        if self._behind or self._lines > self._most_lines:
             self.rewrite()
             return
         self._behind = True
@@ -171,14 +173,16 @@ class Journal:
 
     def rewrite(self) -> None:
         """Write all that is known, and nothing else; whoever reads finds the old journal or the new one, whole."""
-        text = b"".join(_line({"started": record.facts()}) for record in self._known.values())
+        known = self._known()
+        text = b"".join(_line({"started": record.facts()}) for record in known)
         descriptor = os.open(self._path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
             _write(descriptor, text)
         finally:
             os.close(descriptor)
         os.replace(self._path + ".new", self._path)
-        self._lines = len(self._known)
+        self._lines = len(known)
+        self._most_lines = _STALE_LINES + 5 * len(known)
         self._behind = False
 
     def remove(self) -> None:
