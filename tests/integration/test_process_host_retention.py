@@ -78,6 +78,18 @@ def test_no_more_that_are_over_are_remembered_than_was_said_last(own_directory: 
     asyncio.run(scenario())
 
 
+def test_what_nobody_has_seen_stays_longer_than_what_somebody_has(own_directory: Path) -> None:
+    async def scenario() -> None:
+        async with hosted(own_directory) as team:
+            unseen = [(await team.run("echo", "x", keep_records=3)).process for _ in range(2)]
+            seen = [(await team.run("echo", "x", keep_records=3)).process for _ in range(6)]
+            for process in seen:
+                team.processes.answered(process)
+            assert await left_of(team, 3) == [*unseen, seen[-1]]
+
+    asyncio.run(scenario())
+
+
 def test_whoever_waits_for_an_end_sees_it_however_few_are_remembered(own_directory: Path) -> None:
     async def scenario() -> None:
         async with hosted(own_directory) as team:

@@ -80,6 +80,9 @@ class ScriptedProcesses:
             raise NotFoundError(f"there is no process {process}")
         return self._processes[process]
 
+    def answered(self, process: str) -> None:
+        assert process in self._processes
+
     def read(self, process: str, after: int, limit: int) -> OutputPage:
         position = max(after, self._kept_from.get(process, 0))
         data = self._output[process][position : position + limit]

@@ -158,6 +158,8 @@ class TeamProcesses:
         # Most commands are short and many say nothing: then there is nothing on the disk to look for.
         silent = not limit or (process.closed and process.end <= after)
         page = OutputPage(data=b"", next=after) if silent else self.hosted.read(process.process, after, limit)
+        if process.closed and not process.running and page.next >= process.end:
+            self.hosted.answered(process.process)
         survivors = [] if process.running else await self.hosted.members(process.process)
         return Execution(process=process, page=page, survivors=survivors)
 

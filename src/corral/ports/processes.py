@@ -137,6 +137,9 @@ class Processes(Protocol):
     async def get(self, process: str) -> Process:
         """One of them, or `NotFoundError`."""
 
+    def answered(self, process: str) -> None:
+        """Somebody has all that there is of it: it may be forgotten before what nobody has seen to its end."""
+
     def read(self, process: str, after: int, limit: int) -> OutputPage:
         """Output from a cursor on, at most `limit` bytes of it. From the disk: nobody is disturbed by it.
 

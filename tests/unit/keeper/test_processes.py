@@ -41,6 +41,9 @@ class Hosted:
     async def members(self, _: str) -> list[Survivor]:
         return []
 
+    def answered(self, _: str) -> None:
+        pass
+
     def read(self, *_: object) -> OutputPage:
         return OutputPage(data=b"", next=0)
 

@@ -40,6 +40,7 @@ class Child:
         "_queue",
         "_told_end",
         "_within_a_line",
+        "answered",
         "cleared",
         "finished",
         "finished_at",
@@ -87,6 +88,8 @@ class Child:
         self.unwritten = ""
         #: What may have got lost of its output, and why; empty if nothing.
         self.lost = ""
+        #: Somebody has all that there is of it.
+        self.answered = False
         #: It has ended, and its cgroup, if it had one, is gone.
         self.cleared = False
         #: Its output is closed as well: as far as the host can know, nothing of it runs.

@@ -171,7 +171,9 @@ class Desk:
         if verb == "start":
             self._children.start(message, answer)
             return
-        if verb == "watch":
+        if verb == "answered":
+            self._children.get(message["process"]).answered = True
+        elif verb == "watch":
             self._children.get(message["process"]).watch(client.grew, message["after"])
         elif verb == "write":
             data = binascii.a2b_base64(message["data"])

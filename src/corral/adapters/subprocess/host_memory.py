@@ -239,9 +239,9 @@ class Memory:
         return self._shelf_of(child.record) is shelf
 
     def _over(self, shelf: Shelf) -> list[ProcessRecord]:
-        """Those that are over, the longest ended first."""
+        """Those that are over, in the order in which they may go: what somebody has all of, then the longest ended."""
         over = (child.record for child in self.children.values() if child.finished and self._is_on(shelf, child))
-        return host_retention.oldest_first(over)
+        return sorted(host_retention.oldest_first(over), key=lambda record: not self.children[record.process].answered)
 
     def _fresh(self, shelf: Shelf) -> set[str]:
         """Those of which somebody may just have been told that they ended."""

@@ -157,6 +157,11 @@ class HostLink:
         """The same without asking anybody: what was told if we are connected, else what is on the disk."""
         return self._told if self._connection is not None else self.on_disk()
 
+    def tell(self, do: str, **what: object) -> None:
+        """Tell the host something that needs no answer; without one there is nobody to tell."""
+        if self._connection is not None:
+            self._connection.tell(do, **what)
+
     def told(self, process: str) -> ProcessRecord | None:
         """What the host told last of a process; None without a host."""
         return self._told.get(process) if self._connection is not None else None

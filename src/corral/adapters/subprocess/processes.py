@@ -94,6 +94,10 @@ class HostedProcesses:
             known = self._environments[agent] = (environment, json.dumps(environment, separators=(",", ":")))
         return known[1]
 
+    def answered(self, process: str) -> None:
+        """See `Processes.answered`."""
+        self._link.tell("answered", process=process)
+
     # Looking
 
     async def table(self) -> list[Process]:
