@@ -35,7 +35,7 @@ def _open_files(pid: int) -> set[str]:
         for descriptor in os.listdir(directory):
             with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
                 targets.add(os.readlink(descriptor, dir_fd=directory))
-    except (PermissionError, ProcessLookupError):
+    except (PermissionError, FileNotFoundError, ProcessLookupError):
         pass  # it ended, or became somebody else's
     finally:
         os.close(directory)
