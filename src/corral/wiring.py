@@ -55,16 +55,23 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.api.app import Services, make_app
     from corral.api.server import DaemonServer
     from corral.domain.records import NewEvent
+    from corral.domain.waits import Waits
+    from corral.peer import user_name
     from corral.service.agents import Agents
     from corral.service.context import Context
     from corral.service.down import Down
     from corral.service.holding import Holding
     from corral.service.journal import Journal
     from corral.service.kv import Kv
+    from corral.service.leases import LeaseService
     from corral.service.ledger import Ledger
     from corral.service.linger import Linger
+    from corral.service.msg import Msg
+    from corral.service.port_blocks import PortBlocks
     from corral.service.processes import Processes
     from corral.service.stats import Stats
+    from corral.service.tasks import Tasks
+    from corral.service.topics import Topics
     from corral.service.up import Up
     from corral.supervise.registry import Registry
     from corral.supervise.supervisor import Supervisor
@@ -78,7 +85,13 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
         ledger = Ledger(store)
         kv = Kv(context, ledger)
+        waits = Waits()
+        leases = LeaseService(context, ledger, waits)
+        msg = Msg(context, ledger, waits, user_name(os.getuid()))
+        ports = PortBlocks(context, ledger)
+        tasks = Tasks(context, ledger)
         await ledger.load()
+        await ports.settle()
         linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)
         server: DaemonServer
         services = Services(
@@ -87,13 +100,18 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             started_at=time.time(),
             registry=registry,
             supervisor=supervisor,
-            up=Up(context),
-            down=Down(context),
-            agents=Agents(context),
+            up=Up(context, ports),
+            down=Down(context, ports),
+            agents=Agents(context, ports),
             holding=Holding(context),
             stats=Stats(context),
             processes=Processes(context),
             kv=kv,
+            leases=leases,
+            msg=msg,
+            topics=Topics(context, ledger),
+            ports=ports,
+            tasks=tasks,
             journal=Journal(context),
             end=lambda: server.end(),
             busy=linger.busy,
@@ -114,6 +132,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         await server.serve(sockets=[listening])
         watching.cancel()
         hosting.unlink_own(places.daemon_socket, identity)
+        tasks.end()
         await supervisor.end()
         await services.processes.settled()
         await registry.observe((), [NewEvent(event="daemon.stopped", data=about)])
@@ -129,7 +148,7 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
     from corral.adapters.files.launch import LaunchFiles
     from corral.adapters.files.logbook import LogBook
     from corral.adapters.git.workspaces import GitWorkspaces
-    from corral.adapters.procfs import bystanders, processes
+    from corral.adapters.procfs import bystanders, host_ports, ports, processes
     from corral.adapters.subprocess.processes import HostedProcesses
     from corral.adapters.subprocess.runtime import ProcessRuntime
     from corral.adapters.tmux.identity import clean_environment
@@ -172,6 +191,8 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
         bystanders=lambda team, directories, asking: bystanders.living_in(
             directories, team_markers(instance, team), asking
         ),
+        host_ports=lambda wanted: host_ports.look(wanted, instance),
+        listening=ports.listening,
         log=lambda team, agent: LogBook(places.agent_log(team, agent)),
         launches=lambda team: LaunchFiles(os.path.join(places.launch_dir, team), places.own_dir),
     )

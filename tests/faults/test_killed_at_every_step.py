@@ -17,6 +17,7 @@ from tests.support.waiting import wait_for
 
 _STARTING = (
     "daemon.declared",
+    "daemon.ports_allocated",
     "daemon.workspaces_ready",
     "daemon.starting_written",
     "keeper.launch_files_written",

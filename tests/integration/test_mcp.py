@@ -15,6 +15,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
+from corral.mcp.tools import TOOLS
 from corral.places import Places
 from tests.support.instance import Instance
 from tests.support.mcp_agent import Agent, run, started, text_of
@@ -92,16 +93,7 @@ class TestTools:
         async def test() -> None:
             async with agent(mode=mode) as api:
                 tools = (await api.client.list_tools()).tools
-                assert [tool.name for tool in tools] == [
-                    "execute",
-                    "process_list",
-                    "process_output",
-                    "process_wait",
-                    "process_write",
-                    "process_signal",
-                    "process_kill",
-                    "process_remove",
-                ]
+                assert [tool.name for tool in tools] == [tool.name for tool in TOOLS]
                 for tool in tools:
                     assert len(tool.description or "") > 100, tool.name
                     assert tool.title

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -14,6 +13,7 @@ from corral.background import Background
 from corral.domain.errors import CorralError
 from corral.domain.records import Agent, Event
 from corral.domain.states import LIVE, PAUSED, RUNNING
+from corral.domain.timestamps import timestamp
 from corral.service.progress import Progress, Tell
 from corral.service.stats import WHOLE_TEAM, Stat
 from corral.supervise.registry import Registry
@@ -85,11 +85,6 @@ def _progress(progress: Progress) -> dict[str, object]:
         "done": progress.done,
         "of": progress.of,
     }
-
-
-def timestamp(seconds: float) -> str:
-    """RFC 3339 in UTC, with milliseconds."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def event(entry: Event) -> dict[str, object]:

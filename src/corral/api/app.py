@@ -15,21 +15,32 @@ from starlette.routing import Route
 from corral import __version__
 from corral.api import answers, requests
 from corral.api.kv_routes import KvApi
+from corral.api.lease_routes import LeaseApi
+from corral.api.msg_routes import MsgApi
 from corral.api.openapi_table import ENDPOINTS
+from corral.api.port_routes import PortApi
 from corral.api.process_routes import ProcessApi
+from corral.api.task_routes import TaskApi
+from corral.api.topic_routes import TopicApi
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, WrongUseError
 from corral.domain.records import Agent, NewEvent
+from corral.domain.timestamps import timestamp
 from corral.places import Places
 from corral.service.agents import Agents
 from corral.service.down import Down
 from corral.service.holding import Holding
 from corral.service.journal import Awaited, Journal
 from corral.service.kv import Kv
+from corral.service.leases import LeaseService
+from corral.service.msg import Msg
+from corral.service.port_blocks import PortBlocks
 from corral.service.processes import Processes
 from corral.service.progress import Tell
 from corral.service.resolve import find_agent, find_agents, find_team
 from corral.service.stats import Stats
+from corral.service.tasks import Tasks
+from corral.service.topics import Topics
 from corral.service.up import Up
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
@@ -53,6 +64,11 @@ class Services:
     stats: Stats
     processes: Processes
     kv: Kv
+    leases: LeaseService
+    ports: PortBlocks
+    msg: Msg
+    topics: Topics
+    tasks: Tasks
     journal: Journal
     #: Called to end the daemon.
     end: Callable[[], None]
@@ -66,6 +82,11 @@ def make_app(services: Services) -> Starlette:
         _Api(services),
         ProcessApi(services.registry, services.processes),
         KvApi(services.registry, services.kv),
+        LeaseApi(services.registry, services.leases),
+        PortApi(services.registry, services.ports),
+        MsgApi(services.msg),
+        TopicApi(services.registry, services.topics),
+        TaskApi(services.registry, services.tasks),
     )
     return Starlette(
         routes=[
@@ -122,7 +143,7 @@ class _Api:
                 "instance": services.instance,
                 "home": services.places.home,
                 "runtime": services.places.runtime,
-                "started_at": answers.timestamp(services.started_at),
+                "started_at": timestamp(services.started_at),
                 "teams": len(self._registry.teams),
                 "agents": len(self._registry.agents),
                 "keeper": services.supervisor.link.presence,

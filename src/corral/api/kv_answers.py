@@ -9,9 +9,9 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from corral.api.answers import timestamp
 from corral.domain import kv
 from corral.domain.process_output import BASE64
+from corral.domain.timestamps import timestamp
 from corral.service.kv import Seen
 
 
@@ -62,9 +62,16 @@ class Change(_Answer, frozen=True):
     changes: list[ChangedKey]
 
 
+class Changes(_Answer, frozen=True):
+    """Some changes, in order."""
+
+    changes: list[Change]
+    next: Annotated[int, Meta(description="the revision to go on from: nothing in between is missed")]
+
+
 def value(key: str, found: kv.Value) -> Value:
     """One value."""
-    text, encoding = _text(found.value)
+    text, encoding = text_of(found.value)
     return Value(
         key=key,
         value=text,
@@ -89,11 +96,12 @@ def change(seen: Seen) -> Change:
 def _changed(key: str, data: bytes | None) -> ChangedKey:
     if data is None:
         return ChangedKey(key=key, value=None)
-    text, encoding = _text(data)
+    text, encoding = text_of(data)
     return ChangedKey(key=key, value=text, encoding=encoding)
 
 
-def _text(data: bytes) -> tuple[str, str | UnsetType]:
+def text_of(data: bytes) -> tuple[str, str | UnsetType]:
+    """Bytes as text where they are some, else in base64; and which of these."""
     try:
         return data.decode(), UNSET
     except UnicodeDecodeError:

@@ -8,6 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from corral.api import answers, kv_answers, requests
+from corral.api.process_routes import while_heard
+from corral.domain.errors import WrongUseError
 from corral.domain.records import Team
 from corral.service.kv import Kv
 from corral.service.resolve import find_team
@@ -36,6 +38,14 @@ class KvApi:
         who = requests.caller(request)
         revision, changed = await self._kv.transact(who, self._team(request), wanted)
         return answers.json(kv_answers.Changed(revision=revision, changed=changed))
+
+    async def list_changes(self, request: Request) -> Response:
+        after = requests.whole_number(request, "after")
+        if after is None:
+            raise WrongUseError("after which revision?", "give after=N: GET /v1/kv/list tells the one to begin with")
+        team, prefix, wait = self._team(request), requests.text(request, "prefix"), requests.number(request, "wait")
+        found, following = await while_heard(request, self._kv.changes(team, prefix, after, wait or 0.0))
+        return answers.json(kv_answers.Changes(changes=[kv_answers.change(seen) for seen in found], next=following))
 
     async def watch_values(self, request: Request) -> Response:
         team, prefix = self._team(request), requests.text(request, "prefix")

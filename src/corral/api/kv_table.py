@@ -35,6 +35,19 @@ KV = (
     ),
     Endpoint(
         method="GET",
+        path="/v1/kv/changes",
+        handler="list_changes",
+        summary="changes after a revision, as one answer; the next one if there is none yet",
+        parameters=(
+            _PREFIX,
+            Parameter("after", "changes after this revision", "integer", required=True),
+            Parameter("wait", "seconds until there is one, if there is none yet", "number"),
+            *TEAM,
+        ),
+        answers=(kv_answers.Changes,),
+    ),
+    Endpoint(
+        method="GET",
         path="/v1/kv/watch",
         handler="watch_values",
         summary="every change after a revision, each once and in order",

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from corral.api.answers import timestamp
 from corral.domain.process_output import Shown
 from corral.domain.signal_names import name_of
+from corral.domain.timestamps import timestamp
 from corral.ports import processes as port
 from corral.ports.processes import Survivor
 from corral.service.process_reading import Reading
@@ -66,6 +66,9 @@ class Output(Outcome, frozen=True):
     omitted_bytes: Annotated[int, Meta(description="bytes before `next` that are not shown")]
     bytes: Annotated[int, Meta(description="how much it has written so far")]
     survivors: Annotated[Sequence[Survivor], Meta(description="what outlived the command; empty while that runs")]
+    trouble: Annotated[
+        str, Meta(description="what is wrong with its record, such as a full disk; empty if all is well")
+    ]
     matched: Annotated[bool | UnsetType, Meta(description="whether a line matched `until`; only if that was given")] = (
         UNSET
     )
@@ -137,6 +140,7 @@ def output(reading: Reading) -> Output:
         omitted_bytes=reading.shown.omitted,
         bytes=reading.process.end,
         survivors=reading.survivors,
+        trouble=reading.process.trouble,
         matched=UNSET if reading.matched is None else reading.matched,
         encoding=_encoding(reading.shown),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import pwd
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from corral.api import answers
 from corral.domain.errors import WrongUseError
 from corral.domain.records import Who
-from corral.peer import peer_of
+from corral.peer import peer_of, user_name
 
 
 class _PeerProtocol(HttpToolsProtocol):
@@ -42,15 +41,8 @@ class _KnowTheCaller:
                 )
                 return
             uid = int(scope["client"][0])
-            scope["corral.who"] = Who(user=_user_name(uid), uid=uid)
+            scope["corral.who"] = Who(user=user_name(uid), uid=uid)
         await self._app(scope, receive, send)
-
-
-def _user_name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
 
 
 class DaemonServer(uvicorn.Server):

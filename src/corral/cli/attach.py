@@ -15,12 +15,6 @@ from corral.domain.terminals import NO_TERMINAL
 
 def run(invocation: Invocation) -> int:
     team, agent = one_agent(invocation)
-    if not invocation.json and not (os.isatty(0) and os.isatty(1)):
-        raise WrongUseError(
-            "attach needs a terminal, and standard input or output is none",
-            f"corral logs -f {agent} follows it, corral send {agent} … speaks to it; "
-            "attach --json prints the command to run",
-        )
     read_only = "1" if invocation.flag("read-only") else "0"
     parameters = [("team", team), ("cwd", here()), ("agent", agent), ("read_only", read_only)]
     answer = ask(invocation.places, "GET", target("/v1/attach", parameters))
@@ -33,6 +27,12 @@ def run(invocation: Invocation) -> int:
             f"this is {agent}'s own terminal: it would show itself in itself", "attach from another one"
         )
     argv = strings(answer.get("argv"))
+    if answer.get("terminal") != NO_TERMINAL and not (os.isatty(0) and os.isatty(1)):
+        raise WrongUseError(
+            "attach needs a terminal, and standard input or output is none",
+            f"corral logs -f {agent} follows it, corral send {agent} … speaks to it; "
+            "attach --json prints the command to run",
+        )
     if answer.get("terminal") == NO_TERMINAL:
         remark(f"{agent} has no terminal: this follows its output; ctrl-c leaves it, corral send {agent} speaks to it")
     # Inside another tmux these would make it refuse, or talk to the wrong server.
@@ -50,8 +50,8 @@ COMMAND = Command(
     "join an agent's terminal",
     description=(
         "Your terminal becomes the agent's until you leave it with ctrl-b d; the agent goes on. Works from inside\n"
-        "another tmux too. Of an agent without a terminal the output is followed, until ctrl-c. With --json it prints\n"
-        "the command that would be run instead of running it."
+        "another tmux too. Of an agent without a terminal the output is followed, until ctrl-c; that needs none of\n"
+        "yours either. With --json it prints the command that would be run instead of running it."
     ),
     examples=(
         ("corral attach builder-1", "join it; ctrl-b d leaves"),

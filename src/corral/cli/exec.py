@@ -1,12 +1,13 @@
 """`corral exec`: run a command in an agent's place."""
 
 import os
+import sys
 from contextlib import suppress
 
 from corral.cli.command import AGENTS, SECONDS, TEAM, Argument, Command, Invocation, Option
 from corral.cli.output import is_utf8, remark, say, write_bytes, write_json
-from corral.cli.proc_attention import Attention, EndedBySignalError
-from corral.cli.proc_stream import TIMED_OUT, TimeIsUpError, code_of, content, number, pages
+from corral.cli.proc_attention import Attention, EndedBySignalError, own_terminal_size
+from corral.cli.proc_stream import TIMED_OUT, TimeIsUpError, code_of, content, number, pages, remark_on_trouble
 from corral.cli.proc_targets import Whose
 from corral.cli.targets import one_agent
 from corral.client.answers import Record, ask, begin, raise_refusal, record_of
@@ -21,35 +22,30 @@ def run(invocation: Invocation) -> int:
     background = invocation.flag("background")
     # A terminal of ours becomes the command's, if it has one.
     raw = invocation.flag("tty") and not background and os.isatty(0)
-    if raw:
-        order["columns"], order["rows"] = os.get_terminal_size(0)
+    size = own_terminal_size() if raw else None
+    if size is not None:
+        order["columns"], order["rows"] = size
     feeds = raw or invocation.flag("stdin")
     order["stdin"] = feeds
-    if background or feeds or not invocation.json:
-        # What is written to it must find it there.
-        started = _started(whose, order, as_json=invocation.json)
-        if background or started.get("promoted"):
-            return _in_background(started, asked_for=background, as_json=invocation.json)
-        if started.get("note") and not invocation.json:
-            remark(f"corral: {started.get('note')}")
+    if feeds and sys.stdin is None:
+        # Ours was closed (`<&-`): what is opened next would get its number, and be read in its place.
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     try:
+        if background or feeds or not invocation.json:
+            # What is written to it must find it there.
+            started = _started(whose, order, as_json=invocation.json)
+            if background or started.get("promoted"):
+                if feeds and not background:
+                    _add_note(started, _fed(whose, process, seconds))
+                return _in_background(started, asked_for=background, as_json=invocation.json)
+            if started.get("note") and not invocation.json:
+                remark(f"corral: {started.get('note')}")
         if invocation.json:
             # The daemon counts the time.
-            with Attention(whose, process, seconds=None, feeds=feeds, raw=raw) as attention:
-                answer = _one_answer(whose, {**order, "timeout": seconds}, attention)
-            write_json(answer)
-            if answer.get("timed_out"):
-                return TIMED_OUT
-            return 0 if answer.get("running") else code_of(answer)
-        with Attention(whose, process, seconds=seconds, feeds=feeds, raw=raw) as attention:
-            ended, omitted = _followed(whose, process, attention)
-        return _end_of(ended, omitted)
-    except TimeIsUpError:
-        remark(
-            f"corral: it has not ended after {seconds:g} s and goes on as {process}; "
-            f"corral proc wait {process} waits for it"
-        )
-        return TIMED_OUT
+            attention = Attention(whose, process, seconds=None, feeds=feeds, raw=raw)
+            return _as_json(whose, {**order, "timeout": seconds}, attention)
+        attention = Attention(whose, process, seconds=seconds, feeds=feeds, raw=raw)
+        return _as_it_comes(whose, process, seconds, attention)
     except EndedBySignalError as told:
         return told.exit_code
 
@@ -88,6 +84,7 @@ def _started(whose: Whose, order: Record, *, as_json: bool) -> Record:
 
 
 def _in_background(started: Record, *, asked_for: bool, as_json: bool) -> int:
+    """Tell of a command that nobody waits for. Whatever became of it by now, it was started: that is success."""
     process = started.get("process_id")
     if as_json:
         write_json(started)
@@ -96,6 +93,70 @@ def _in_background(started: Record, *, asked_for: bool, as_json: bool) -> int:
     else:
         remark(f"corral: {started.get('note')}; corral proc output -f {process} follows it")
     return 0
+
+
+def _fed(whose: Whose, process: str, seconds: float | None) -> str:
+    """Give our input to a command in the background, all of it; what there is to say if it was not all."""
+    if os.isatty(0):
+        return f"its input stays open: corral proc write {process} gives it something, and with --eof ends it"
+    with Attention(whose, process, seconds=seconds, feeds=True, raw=False) as attention:
+        # Should it end before that, nobody reads the rest.
+        end = begin(whose.places, "POST", whose.about(process, "/wait"))
+        try:
+            attention.feed(end)
+            if end.over:
+                raise_refusal(end.response())
+                return ""
+        finally:
+            end.close()
+        return _left_open(process, attention)
+
+
+def _left_open(process: str, attention: Attention) -> str:
+    """What there is to say of a command that waits for the rest of an input that it will not get."""
+    given = attention.given()
+    if given is None:
+        return ""
+    return (
+        f"it was given {given} bytes of standard input, which had not ended; its own stays open: "
+        f"corral proc write --eof {process} ends it"
+    )
+
+
+def _add_note(answer: Record, note: str) -> None:
+    answer["note"] = "; ".join(part for part in (str(answer.get("note", "")), note) if part)
+
+
+def _as_json(whose: Whose, order: Record, attention: Attention) -> int:
+    with attention:
+        answer = _one_answer(whose, order, attention)
+        if answer.get("timed_out"):
+            _add_note(answer, _left_open(str(order["process_id"]), attention))
+    write_json(answer)
+    if answer.get("timed_out"):
+        return TIMED_OUT
+    return 0 if answer.get("promoted") else code_of(answer)
+
+
+def _as_it_comes(whose: Whose, process: str, seconds: float | None, attention: Attention) -> int:
+    left_open = ""
+    try:
+        with attention:
+            try:
+                ended, omitted = _followed(whose, process, attention)
+            except TimeIsUpError:
+                left_open = _left_open(process, attention)
+                raise
+        return _end_of(ended, omitted)
+    except TimeIsUpError:
+        # A terminal is given back by now.
+        remark(
+            f"corral: it has not ended after {seconds:g} s and goes on as {process}; "
+            f"corral proc wait {process} waits for it"
+        )
+        if left_open:
+            remark(f"corral: {left_open}")
+        return TIMED_OUT
 
 
 def _one_answer(whose: Whose, order: Record, attention: Attention) -> Record:
@@ -139,6 +200,7 @@ def _followed(whose: Whose, process: str, attention: Attention) -> tuple[Record,
 def _end_of(ended: Record, omitted: int) -> int:
     if omitted:
         remark(f"corral: {omitted} bytes of its output were not kept")
+    remark_on_trouble(ended)
     survivors = ended.get("survivors")
     if isinstance(survivors, list) and survivors:
         what = "1 process" if len(survivors) == 1 else f"{len(survivors)} processes"

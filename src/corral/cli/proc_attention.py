@@ -10,12 +10,17 @@ import signal
 import time
 from types import FrameType, TracebackType
 
+from corral.cli.proc_stream import LONGEST_POLL
 from corral.cli.proc_targets import Whose
 from corral.client.answers import begin, raise_refusal
 from corral.client.exchange import Exchange
 from corral.domain.errors import NotFoundError, RefusedError
 
 _CHUNK = 256 * 1024
+#: Until a process to which nothing more can be written now is tried again.
+_AGAIN_SECONDS = 0.1
+#: For what is on its way to the process when it is not waited for any longer.
+_SETTLE_SECONDS = 5.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH)
 _STDIN = 0
 
@@ -44,8 +49,14 @@ class Attention:
         self._wakeup_before = -1
         self._woken, self._wakes = os.pipe()
         self._interrupts = 0
-        #: What was written to the process and is not taken yet.
+        #: What is being written to the process, and whether it is nothing, only to see if that is refused too.
         self._writing: Exchange | None = None
+        self._probing = False
+        #: What was read for the process and is not taken yet, and when that is tried again.
+        self._chunk = b""
+        self._again_at: float | None = None
+        #: How many bytes it has taken.
+        self._given = 0
         #: Requests whose answers are of no interest.
         self._asides: list[Exchange] = []
 
@@ -79,20 +90,51 @@ class Attention:
 
     def wait(self, answer: Exchange) -> bool:
         """True when more of the answer has come, False when time is up."""
-        while True:
-            ready = self._ready(answer)
-            if self._woken in ready:
-                self._heed_signals()
-            self._heed_asides(ready)
-            if self._writing is not None and self._writing.fileno() in ready:
-                self._written(self._writing)
-            elif self._source in ready and self._writing is None:
-                self._feed(self._source)
-            if answer.fileno() in ready:
-                answer.receive()
-                return True
-            if self._deadline is not None and time.monotonic() >= self._deadline:
+        while not self._turn(answer):
+            if self._is_late:
                 return False
+        return True
+
+    def feed(self, answer: Exchange) -> None:
+        """Give the process all of its input. Ends earlier if it does not read, with the answer, or when time is up."""
+        while (self._source is not None or self._writing is not None) and not answer.over and not self._is_late:
+            self._turn(answer)
+
+    def given(self) -> int | None:
+        """How many bytes the process was given, if it can read more; None if it was told the end, or does not read.
+
+        None for a terminal, too: that has no end.
+        """
+        poll = select.poll()
+        while self._writing is not None:
+            poll.register(self._writing.fileno(), select.POLLIN)
+            if not poll.poll(_SETTLE_SECONDS * 1000):
+                break
+            poll.unregister(self._writing.fileno())
+            self._written(self._writing)
+        return None if self._source is None or self._raw else self._given
+
+    def _turn(self, answer: Exchange) -> bool:
+        """Deal with what comes next; True if it is more of the answer."""
+        ready = self._ready(answer)
+        if self._woken in ready:
+            self._heed_signals()
+        self._heed_asides(ready)
+        if self._writing is not None and self._writing.fileno() in ready:
+            self._written(self._writing)
+        elif self._again_at is not None and time.monotonic() >= self._again_at:
+            self._again_at = None
+            self._write(self._chunk)
+        elif self._source in ready and self._writing is None:
+            self._feed(self._source)
+        if answer.fileno() not in ready:
+            return False
+        answer.receive()
+        return True
+
+    @property
+    def _is_late(self) -> bool:
+        return self._deadline is not None and time.monotonic() >= self._deadline
 
     def tell(self, path: str, *parameters: tuple[str, str | None]) -> None:
         """Ask for something that is done to the process, and do not wait for it."""
@@ -104,12 +146,14 @@ class Attention:
         if self._writing is not None:
             # Before it is taken nothing more is read: a process that reads slowly is waited for.
             descriptors.append(self._writing.fileno())
-        elif self._source is not None:
+        elif self._source is not None and self._again_at is None:
             descriptors.append(self._source)
         for descriptor in descriptors:
             poll.register(descriptor, select.POLLIN)
-        left = None if self._deadline is None else max(0.0, self._deadline - time.monotonic()) * 1000
-        return {descriptor for descriptor, _ in poll.poll(left)}
+        now = time.monotonic()
+        waits = [moment - now for moment in (self._deadline, self._again_at) if moment is not None]
+        seconds = max(0.0, min([LONGEST_POLL, *waits]))
+        return {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
 
     def _heed_signals(self) -> None:
         for number in os.read(self._woken, 4096):
@@ -130,9 +174,9 @@ class Attention:
             raise KeyboardInterrupt
 
     def _resize(self) -> None:
-        if self._raw:
-            columns, rows = os.get_terminal_size(_STDIN)
-            self.tell("/resize", ("columns", str(columns)), ("rows", str(rows)))
+        size = own_terminal_size() if self._raw else None
+        if size is not None:
+            self.tell("/resize", ("columns", str(size[0])), ("rows", str(size[1])))
 
     def _heed_asides(self, ready: set[int]) -> None:
         for aside in [aside for aside in self._asides if aside.fileno() in ready]:
@@ -142,10 +186,13 @@ class Attention:
                 self._asides.remove(aside)
 
     def _feed(self, source: int) -> None:
-        data = os.read(source, _CHUNK)
-        if not data:
+        self._chunk = os.read(source, _CHUNK)
+        if not self._chunk:
             self._source = None
-        path = self._whose.about(self._process, "/write", ("eof", "0" if data else "1"))
+        self._write(self._chunk, eof=not self._chunk)
+
+    def _write(self, data: bytes, *, eof: bool = False) -> None:
+        path = self._whose.about(self._process, "/write", ("eof", "1" if eof else "0"))
         self._writing = begin(self._whose.places, "POST", path, data)
 
     def _written(self, writing: Exchange) -> None:
@@ -154,10 +201,27 @@ class Attention:
             return
         writing.close()
         self._writing = None
+        probed, self._probing = self._probing, False
         try:
             raise_refusal(writing.response())
         except (RefusedError, NotFoundError):
-            self._source = None  # it does not read any more, and that is its own affair
+            if self._chunk and not probed:
+                # Too much waits for it already, or it does not read any more: then nothing is refused as well.
+                self._probing = True
+                self._write(b"")
+            else:
+                self._source = None  # that it does not read any more is its own affair
+            return
+        if probed:
+            self._again_at = time.monotonic() + _AGAIN_SECONDS
+        else:
+            self._given += len(self._chunk)
+
+
+def own_terminal_size() -> tuple[int, int] | None:
+    """The columns and rows of our terminal; None if it does not know them, and says 0."""
+    columns, rows = os.get_terminal_size(_STDIN)
+    return (columns, rows) if columns and rows else None
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:

@@ -6,7 +6,7 @@ import time
 from corral.cli.amounts import size
 from corral.cli.command import AGENTS, TEAM, Argument, Command, Invocation, Option
 from corral.cli.output import DIM, GREEN, MAGENTA, RED, YELLOW, paint, plain, remark, takes_colour, width_of, write_json
-from corral.cli.proc_stream import number
+from corral.cli.proc_stream import number, remark_on_trouble
 from corral.cli.proc_targets import Whose, own_agent
 from corral.cli.ps import age
 from corral.cli.table import lines, shortened, shown_width
@@ -36,6 +36,9 @@ def run(invocation: Invocation) -> int:
         sys.stdout.write("".join(f"{process.get('process_id')}\n" for process in processes))
     elif processes:
         sys.stdout.write(_table(processes))
+        sys.stdout.flush()
+        for process in processes:
+            remark_on_trouble(process)
     else:
         remark("there is no process")
     return 0
@@ -104,7 +107,8 @@ LIST = Command(
     description=(
         "One line a process: its id, whose it is, how it is, how old, how many processes of it run, how much it has\n"
         "written, and the command. Without AGENT: of all agents, or in an agent its own. PIDS of a command that has\n"
-        "ended are what it started and left behind; corral proc kill ends them."
+        "ended are what it started and left behind; corral proc kill ends them. If the output of one is not recorded,\n"
+        "as on a full disk, a line on standard error says so."
     ),
     examples=(
         ("corral proc ls", "those of all agents; in an agent, its own"),

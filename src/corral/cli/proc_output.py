@@ -6,10 +6,19 @@ from collections.abc import Callable
 
 from corral.cli.command import COUNT, INTEGER, PROCESSES, SECONDS, Argument, Command, Invocation, Option
 from corral.cli.output import json_line, remark, write_bytes, write_json
-from corral.cli.proc_stream import TIMED_OUT, TimeIsUpError, blocking, content, number, pages
+from corral.cli.proc_stream import (
+    LONGEST_POLL,
+    TIMED_OUT,
+    TimeIsUpError,
+    blocking,
+    content,
+    number,
+    pages,
+    remark_on_trouble,
+)
 from corral.cli.proc_targets import OF_AGENT, Whose, whose
 from corral.cli.values import ALL
-from corral.client.answers import ask, begin, stream_was_cut
+from corral.client.answers import Record, ask, begin, stream_was_cut
 from corral.client.exchange import Exchange
 from corral.client.wire import ANSWER_SECONDS
 from corral.domain.errors import CorralError, WrongUseError
@@ -28,12 +37,11 @@ def run(invocation: Invocation) -> int:
     if invocation.json:
         return _as_json(invocation, of, process, after)
     patterns = (("filter", invocation.text("filter")), ("until", until))
-    if until is None:
-        wait = None if follow else invocation.number("wait")
-        after = _what_is_there(of, process, after, lines, wait, patterns)
-        if not follow:
-            return 0
-    return _followed(of, process, after, invocation.number("wait") if until is not None else None, patterns)
+    if until is not None:
+        return _followed(of, process, {"next": after}, invocation.number("wait"), patterns)
+    page = _what_is_there(of, process, after, lines, None if follow else invocation.number("wait"), patterns)
+    remark_on_trouble(page)
+    return _followed(of, process, page, None, patterns) if follow else 0
 
 
 def _as_json(invocation: Invocation, of: Whose, process: str, after: int) -> int:
@@ -67,8 +75,8 @@ def _what_is_there(
     lines: int | None,
     wait: float | None,
     patterns: tuple[tuple[str, str | None], ...],
-) -> int:
-    """Write out what there is, or the last lines of it; the cursor behind it."""
+) -> Record:
+    """Write out what there is, or the last lines of it; the last page of it."""
     kept = b""
     while True:
         parameters = (("after", str(cursor)), ("encoding", "base64"), *patterns)
@@ -83,7 +91,7 @@ def _what_is_there(
         behind, cursor = cursor, number(page, "next")
         if cursor == behind or cursor >= number(page, "bytes"):
             write_bytes(kept)
-            return cursor
+            return page
 
 
 def _last_lines(data: bytes, count: int) -> bytes:
@@ -96,28 +104,30 @@ def _last_lines(data: bytes, count: int) -> bytes:
 
 
 def _followed(
-    of: Whose, process: str, after: int, seconds: float | None, patterns: tuple[tuple[str, str | None], ...]
+    of: Whose, process: str, last: Record, seconds: float | None, patterns: tuple[tuple[str, str | None], ...]
 ) -> int:
-    """Write out what comes: until the end of it, until a line matches, or until time is up."""
+    """Write out what comes behind the last page: until the end of it, until a line matches, or until time is up."""
     until = dict(patterns)["until"]
-    parameters = (("after", str(after)), ("follow", "1"), ("encoding", "base64"), *patterns)
+    parameters = (("after", str(number(last, "next"))), ("follow", "1"), ("encoding", "base64"), *patterns)
     answer = begin(of.places, "GET", of.about(process, "/output", *parameters))
-    last = None
+    came = False
     try:
         for record in pages(answer, blocking if seconds is None else _within(seconds)):
             write_bytes(content(record))
-            last = record
+            if record.get("trouble") != last.get("trouble"):
+                remark_on_trouble(record)
+            last, came = record, True
     except TimeIsUpError:
         remark(f"corral: no line has matched {until!r} within {seconds:g} s")
         return TIMED_OUT
-    if last is None or not (last.get("matched") or _is_over(last)):
+    if not came or not (last.get("matched") or _is_over(last)):
         raise stream_was_cut()
     if until is not None and not last.get("matched"):
         raise CorralError(f"{process} has ended, and no line matched {until!r}", "corral proc output shows all lines")
     return 0
 
 
-def _is_over(record: dict[str, object]) -> bool:
+def _is_over(record: Record) -> bool:
     return not record.get("running") and (bool(record.get("closed")) or not record.get("survivors"))
 
 
@@ -128,8 +138,9 @@ def _within(seconds: float) -> Callable[[Exchange], bool]:
     def wait(answer: Exchange) -> bool:
         poll = select.poll()
         poll.register(answer.fileno(), select.POLLIN)
-        if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
-            return False
+        while not poll.poll(min(max(0.0, deadline - time.monotonic()), LONGEST_POLL) * 1000):
+            if time.monotonic() >= deadline:
+                return False
         answer.receive()
         return True
 
@@ -143,7 +154,7 @@ OUTPUT = Command(
         "All that is kept, from the beginning or from --after on. Output and errors are one stream, as they came. Of\n"
         "very much output the beginning and the end are kept; a line in between says how many bytes were left out.\n"
         "Reading takes nothing away: two readers get the same. With --json, next is where to go on from, and output\n"
-        "that is no UTF-8 comes as base64.\n"
+        "that is no UTF-8 comes as base64. If output is not recorded, as on a full disk, standard error says so.\n"
         "Patterns are RE2 and are looked for in single lines. --until ends with the first line that matches: the exit\n"
         "code is 1 if the command ended without one, and 124 if --wait was too short."
     ),

@@ -3,12 +3,15 @@
 from binascii import a2b_base64
 from collections.abc import Callable, Iterator
 
+from corral.cli.output import plain, remark
 from corral.client.answers import Record, raise_refusal, record_of
 from corral.client.exchange import Exchange
 from corral.domain.errors import CorralError, from_json
 
 #: As `timeout` of coreutils: the command has not ended, or nothing has come, in the time that was given.
 TIMED_OUT = 124
+#: Seconds of one `poll`: the kernel counts milliseconds, and not many more than three weeks have.
+LONGEST_POLL = 86400.0
 
 
 class TimeIsUpError(Exception):
@@ -50,6 +53,12 @@ def number(record: Record, name: str) -> int:
     """A whole number of a record; 0 if there is none."""
     value = record.get(name)
     return value if isinstance(value, int) else 0
+
+
+def remark_on_trouble(record: Record) -> None:
+    """Tell that the output of a process is not what it should be, if that is so."""
+    if record.get("trouble"):
+        remark(f"corral: {record.get('process_id')}: {plain(str(record.get('trouble')))}")
 
 
 def code_of(record: Record) -> int:

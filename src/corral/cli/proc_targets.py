@@ -6,12 +6,15 @@ from corral.cli.command import AGENTS, TEAM, Invocation, Option
 from corral.cli.targets import agent_and_team, here
 from corral.client.answers import ask
 from corral.client.wire import target
+from corral.domain.errors import NotFoundError
 from corral.places import Places
 
 OF_AGENT = (
     Option("agent", value="AGENT", summary="only processes of this agent, AGENT or TEAM/AGENT", offers=AGENTS),
     TEAM,
 )
+#: Of what somebody took for an id.
+_LONGEST_SHOWN = 100
 
 
 class Whose:
@@ -30,8 +33,10 @@ class Whose:
 
     def about(self, process: str, path: str = "", *parameters: tuple[str, str | None]) -> str:
         """The request about one process."""
-        # What is no id must not lead to another path.
-        return self.request("/v1/processes/" + "".join(map(_harmless, process)) + path, *parameters)
+        # What is no id must not lead to another path. Nor could the daemon name it as it was given.
+        if not (process.isascii() and process.isalnum()):
+            raise NotFoundError(f"there is no process {_printable(process)}", "corral proc ls shows those there are")
+        return self.request(f"/v1/processes/{process}{path}", *parameters)
 
 
 def whose(invocation: Invocation) -> Whose:
@@ -53,5 +58,7 @@ def own_agent(places: Places) -> tuple[str | None, str | None]:
     return team, agent
 
 
-def _harmless(letter: str) -> str:
-    return letter if letter.isascii() and letter.isalnum() else "-"
+def _printable(text: str) -> str:
+    """`text` with bytes that are no UTF-8, and whatever else cannot be printed, spelled out."""
+    shown = os.fsencode(text).decode("utf-8", "backslashreplace")[:_LONGEST_SHOWN]
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in shown) or "''"

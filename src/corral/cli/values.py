@@ -12,6 +12,9 @@ from corral.domain.errors import WrongUseError
 #: What `-n all` becomes: no limit.
 ALL = -1
 
+#: Longer than anybody waits, and not longer than clocks can count.
+LONGEST_SECONDS = 366 * 86400.0
+
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 
@@ -36,6 +39,8 @@ def convert(option: Option, text: str) -> object:
         length = seconds(text)
         if length is None:
             raise _wrong(option, text, "a duration such as 5, 500ms, 30s, 10m or 2h")
+        if length > LONGEST_SECONDS:
+            raise _wrong(option, text, f"at most {LONGEST_SECONDS / 86400:g}d")
         return length
     if option.kind == MOMENT:
         return _moment(option, text)

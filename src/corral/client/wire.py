@@ -33,6 +33,8 @@ ANSWER_SECONDS = 30.0
 LARGEST_ANSWER = 64 << 20
 _LARGEST_HEAD = 64 << 10
 _CHUNK = 1 << 16
+#: The kernel counts milliseconds, and not many more than three weeks have. Beyond, Python would cut them off unseen.
+_LONGEST_TIMEOUT = 20 * 86400.0
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
@@ -244,7 +246,7 @@ class Connection:
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise self.late()
-        return left
+        return left if left < _LONGEST_TIMEOUT else None
 
     def late(self) -> UnavailableError:
         return UnavailableError(

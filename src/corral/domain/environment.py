@@ -1,13 +1,14 @@
 """What an agent finds in its environment.
 
 It is the environment of the person who said `up`, less what belongs to that person's terminal, plus what
-`corral.toml` declares, plus the agent's identity. The identity is also the marker by which processes are known as
-ours.
+`corral.toml` declares, plus its ports and the agent's identity. The identity is also the marker by which processes are
+known as ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 #: Belongs to the terminal or the service that `up` was typed in, and would mislead a program in another one.
 _OF_THE_CALLERS_TERMINAL = frozenset(
@@ -35,13 +36,19 @@ def agent_environment(
     runtime: str,
     team: str,
     agent: str,
+    ports: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """The whole environment of an agent, except for what changes with every run."""
+    """The whole environment of an agent, except for what changes with every run.
+
+    `ports` are variables that say which ports are its own. A `PORT` of the person who says `up` is not the agent's; one
+    that is declared is what the person wants.
+    """
     environment = {
         name: value
         for name, value in ambient.items()
         if is_exportable(name) and name not in _OF_THE_CALLERS_TERMINAL and not name.startswith(RESERVED_PREFIX)
     }
+    environment.update(ports)
     environment.update(declared)
     environment.update(
         CORRAL_INSTANCE=instance,

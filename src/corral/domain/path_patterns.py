@@ -11,6 +11,7 @@ time in the product of their lengths, whatever somebody makes up, and both are b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ from corral.domain.glob_parts import AnyPart, Part, can_match_the_same, parse_pa
 #: More than any honest pattern, and little enough that two of them are compared in a moment.
 LONGEST_PATTERN = 1024
 _MOST_PARTS = 64
+_SPECIAL = re.compile(r"[*?\[\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +90,14 @@ def parse(text: str) -> Pattern:
 
 
 def plain(path: str) -> Pattern:
-    """The pattern that names this file and no other, whatever characters are in its name."""
+    """The pattern that names this file and no other, whatever characters are in its name. Its text can be parsed."""
     parts = _parts(path)
     if not parts[-1]:
         raise WrongUseError(f"{_shown(path)} names no file", "leave out the slash at its end")
     steps = tuple(Part.literal(part) for part in parts)
     for part in parts:
         _check_name(path, part)
-    return Pattern(path, steps, tuple(parts))
+    return Pattern(_SPECIAL.sub(r"\\\g<0>", path), steps, tuple(parts))
 
 
 def _parts(text: str) -> list[str]:

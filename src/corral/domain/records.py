@@ -62,6 +62,8 @@ class Agent:
     terminal: str = TMUX
     #: False if its standard input ends with its prompt, or at once if it has none.
     stdin: bool = True
+    #: The name of its table in the file, which others may be declared by as well: its role.
+    declared_as: str = ""
 
     state: str = states.PENDING
     #: Unix time at which the state was entered.

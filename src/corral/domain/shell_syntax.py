@@ -22,6 +22,8 @@ _RUNS_ANOTHER = frozenset("builtin command doas env exec ionice nice stdbuf sudo
 
 #: Ask about the jobs of the shell that they run in; without `&`, the last item runs in the shell that has them.
 _ASKS_FOR_JOBS = frozenset("bg disown fg jobs suspend wait".split())
+#: Tell one shell from another. Looked for anywhere in the text: `eval` finds them in strings as well.
+_TELL_SHELLS_APART = ("BASHPID", "BASH_SUBSHELL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,11 @@ def analyse(command: str) -> Analysis:
         last_item, ampersand = reader.program()
     except UnreadableError:
         return Analysis(command, promoted=False, backgrounds=_backgrounds(reader), portable=False)
-    if ampersand is None or not _is_promoted(reader.commands, last_item):
+    if (
+        ampersand is None
+        or any(name in command for name in _TELL_SHELLS_APART)
+        or not _is_promoted(reader.commands, last_item)
+    ):
         return Analysis(command, promoted=False, backgrounds=_backgrounds(reader), portable=reader.portable)
     reader.ampersands.remove(ampersand)
     return Analysis(

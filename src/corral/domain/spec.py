@@ -14,6 +14,7 @@
     prompt = "…"                  # first message, delivered when the agent is ready
     terminal = "tmux"             # tmux (default) | none: it reads and writes pipes
     stdin = true                  # without a terminal: false if its input ends with its prompt, or at once
+    ports = ["web", "api"]        # names of ports of its own: CORRAL_PORT_WEB, CORRAL_PORT_API, besides PORT
     memory_max = "2G"             # limits; also in [team], on all together, and in [defaults], for each
 
     [containment]
@@ -24,6 +25,10 @@
     output = "8M"                 # output kept of each command: an eighth from its beginning, the rest is its end
     records = 200                 # ended commands kept of each agent
     disk = "512M"                 # output kept of all commands together
+
+    [ports]
+    range = "20000-29999"         # where the ports of agents come from
+    block = 10                    # how many each agent has
 
 This is the only module of its family that others import, but for `spec_text`, which spares `corral up` the rest.
 Nothing here touches a file: the caller reads it.
@@ -53,6 +58,8 @@ from corral.domain.spec_model import (
     TeamSpec,
 )
 from corral.domain.spec_paths import resolved
+from corral.domain.spec_ports import KEYS as PORTS_KEYS
+from corral.domain.spec_ports import read_pool
 from corral.domain.spec_problems import Problems
 from corral.domain.spec_processes import read_process_limits
 from corral.domain.spec_syntax import load
@@ -78,12 +85,13 @@ __all__ = [
     "split_differences",
 ]
 
-_TABLES = ("team", "defaults", "containment", "processes", "agents")
+_TABLES = ("team", "defaults", "containment", "processes", "ports", "agents")
 _TABLE_ALIASES = {
     "agent": "agents",
     "default": "defaults", "limits": "defaults", "resources": "defaults",
     "cgroup": "containment", "cgroups": "containment", "isolation": "containment", "systemd": "containment",
     "commands": "processes", "exec": "processes", "proc": "processes",
+    "port": "ports",
 }  # fmt: skip
 _TEAM_KEYS = ("name", "repo", "mcp")
 _TEAM_ALIASES = {"repository": "repo", "git": "repo", "path": "repo", **LIMIT_ALIASES}
@@ -92,6 +100,7 @@ _OF_TEAM = dict.fromkeys(_TEAM_KEYS, "[team]")
 _OF_LIMITS = dict.fromkeys(LIMIT_NAMES, TAKEN_BY)
 _OF_CONTAINMENT = {"systemd": "[containment]"}
 _OF_PROCESSES = dict.fromkeys(PROCESS_LIMIT_NAMES, "[processes]")
+_OF_PORTS = dict.fromkeys(PORTS_KEYS, "[ports]")
 _SYSTEMD_ALIASES = {
     "always": "require", "force": "require", "must": "require", "required": "require", "true": "require",
     "disabled": "off", "false": "off", "never": "off", "no": "off", "none": "off",
@@ -113,12 +122,13 @@ def parse(text: str, file: str) -> TeamSpec:
     directory = os.path.normpath(os.path.dirname(file))
     problems = Problems(file, text)
     root = Table(problems, (), load(text, file))
-    root.only(_TABLES, _TABLE_ALIASES, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES})
+    root.only(_TABLES, _TABLE_ALIASES, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES, **_OF_PORTS})
     team = _team_table(root, directory)
     name, repo = _team(team, directory) if team else ("", None)
     mcp = team is not None and team.take("mcp", bool, "mcp = true") is True
     systemd = _systemd(root)
     processes = read_process_limits(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_CONTAINMENT})
+    ports = read_pool(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_CONTAINMENT, **_OF_PROCESSES})
     bounds = read_bounds(team, _defaults_table(root))
     agents: tuple[AgentSpec, ...] = ()
     if "agents" not in root.data:
@@ -126,7 +136,7 @@ def parse(text: str, file: str) -> TeamSpec:
     elif table := root.table("agents", _AGENTS_EXAMPLE):
         # What else is wrong is worth knowing, but nothing about a repository that nobody could name yet.
         has_repo = team is None or "repo" in team.data
-        agents = read_agents(table, directory, has_repo, bounds)
+        agents = read_agents(table, directory, has_repo, bounds, ports.block)
         agents = tuple(replace(agent, mcp=mcp) for agent in agents)
     if team:
         check_room(team, bounds.team, len(agents))
@@ -140,6 +150,7 @@ def parse(text: str, file: str) -> TeamSpec:
         limits=bounds.team_limits,
         systemd=systemd,
         processes=processes,
+        ports=ports,
     )
 
 
@@ -152,7 +163,8 @@ def _team_table(root: Table, directory: str) -> Table | None:
 
 def _team(team: Table, directory: str) -> tuple[str, str | None]:
     """The team's name and its repository."""
-    team.only((*_TEAM_KEYS, *LIMIT_NAMES), _TEAM_ALIASES, {**_OF_AGENTS, **_OF_CONTAINMENT, **_OF_PROCESSES})
+    elsewhere = {**_OF_AGENTS, **_OF_CONTAINMENT, **_OF_PROCESSES, **_OF_PORTS}
+    team.only((*_TEAM_KEYS, *LIMIT_NAMES), _TEAM_ALIASES, elsewhere)
     name = team.need("name", str, _name_example(directory)) or ""
     if isinstance(team.data.get("name"), str) and not names.is_valid(name):
         nearest = names.suggestion(name)

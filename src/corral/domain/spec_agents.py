@@ -9,12 +9,14 @@ from corral.domain.spec_limits import ALIASES as LIMIT_ALIASES
 from corral.domain.spec_limits_sense import Bounds
 from corral.domain.spec_model import DEFAULT_RESTART, MAX_AGENTS, RESTARTS, SHARED, WORKTREE, AgentSpec
 from corral.domain.spec_paths import resolved
+from corral.domain.spec_ports import KEYS as PORTS_KEYS
+from corral.domain.spec_ports import read_port_names
 from corral.domain.spec_problems import did_you_mean, shown_path
 from corral.domain.spec_table import Table, type_word
 from corral.domain.terminals import NO_TERMINAL, TERMINALS, TMUX
 
 #: The keys of an agent's table; the limits come to them.
-KEYS = ("command", "count", "workspace", "env", "restart", "prompt", "terminal", "stdin")
+KEYS = ("command", "count", "workspace", "env", "restart", "prompt", "terminal", "stdin", "ports")
 #: What other tools call these keys.
 _ALIASES = {
     "args": "command", "argv": "command", "exec": "command", "run": "command",
@@ -24,21 +26,27 @@ _ALIASES = {
     "initial_prompt": "prompt", "instructions": "prompt", "message": "prompt", "task": "prompt",
     "pty": "terminal", "tty": "terminal",
     "input": "stdin", "stdin_open": "stdin",
+    "expose": "ports", "listen": "ports", "port": "ports",
     **LIMIT_ALIASES,
 }  # fmt: skip
 _TERMINAL_ALIASES = {
     "false": NO_TERMINAL, "no": NO_TERMINAL, "off": NO_TERMINAL, "pipe": NO_TERMINAL, "process": NO_TERMINAL,
     "on": TMUX, "pty": TMUX, "screen": TMUX, "true": TMUX, "tty": TMUX, "yes": TMUX,
 }  # fmt: skip
-_ELSEWHERE = {"repo": "[team]", "systemd": "[containment]", **dict.fromkeys(PROCESS_LIMIT_NAMES, "[processes]")}
+_ELSEWHERE = {
+    "repo": "[team]",
+    "systemd": "[containment]",
+    **dict.fromkeys(PROCESS_LIMIT_NAMES, "[processes]"),
+    **dict.fromkeys(PORTS_KEYS, "[ports]"),
+}
 _COMMAND_EXAMPLE = 'command = ["claude"], or command = "make watch" for a shell'
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: Linux takes no longer argument and no longer `NAME=value` (MAX_ARG_STRLEN, with its closing NUL).
 _LONGEST_ARGUMENT = 131071
 
 
-def read_agents(agents: Table, directory: str, has_repo: bool, bounds: Bounds) -> tuple[AgentSpec, ...]:
-    """All agents that the tables declare, expanded, in the order of the file."""
+def read_agents(agents: Table, directory: str, has_repo: bool, bounds: Bounds, block: int) -> tuple[AgentSpec, ...]:
+    """All agents that the tables declare, expanded, in the order of the file. `block` is how many ports each has."""
     if not agents.data:
         agents.problems.add(agents.path, "there are no agents", f"add [agents.builder] with {_COMMAND_EXAMPLE}")
     declared_in: dict[str, str] = {}
@@ -48,7 +56,7 @@ def read_agents(agents: Table, directory: str, has_repo: bool, bounds: Bounds) -
         if table is None:
             continue
         _check_name(agents, name)
-        for spec in _expanded(name, table, directory, has_repo, bounds, room=MAX_AGENTS - len(specs)):
+        for spec in _expanded(name, table, directory, has_repo, bounds, block, room=MAX_AGENTS - len(specs)):
             other = declared_in.setdefault(spec.name, name)
             if other == name:
                 specs.append(spec)
@@ -81,7 +89,9 @@ def _check_name(agents: Table, name: str) -> None:
         agents.wrong(name, "this is not a valid name for an agent", f"{remedy}A name has {names.RULE}")
 
 
-def _expanded(name: str, table: Table, directory: str, has_repo: bool, bounds: Bounds, room: int) -> list[AgentSpec]:
+def _expanded(
+    name: str, table: Table, directory: str, has_repo: bool, bounds: Bounds, block: int, room: int
+) -> list[AgentSpec]:
     table.only((*KEYS, *LIMIT_NAMES), _ALIASES, _ELSEWHERE)
     count = _count(table)
     if count > room:
@@ -110,6 +120,7 @@ def _expanded(name: str, table: Table, directory: str, has_repo: bool, bounds: B
         aliases=_TERMINAL_ALIASES,
     )
     stdin = _stdin(table, terminal)
+    ports = read_port_names(table, block)
     return [
         AgentSpec(
             name=agent,
@@ -123,6 +134,7 @@ def _expanded(name: str, table: Table, directory: str, has_repo: bool, bounds: B
             limits=limits,
             terminal=terminal,
             stdin=stdin,
+            ports=ports,
         )
         for agent in expanded
     ]

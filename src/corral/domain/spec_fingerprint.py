@@ -14,7 +14,7 @@ from corral.domain.terminals import TMUX
 
 _ENV = "env."
 #: The order in which differences are named; `env.…` and whatever a later version adds follow, by name.
-_ORDER = ("command", "workspace", "restart", "prompt", "terminal", "stdin", *LIMIT_NAMES)
+_ORDER = ("command", "workspace", "restart", "prompt", "terminal", "stdin", "ports", *LIMIT_NAMES)
 #: What can be changed on an agent that runs.
 _ADJUSTABLE = frozenset(LIMIT_NAMES)
 
@@ -42,6 +42,8 @@ def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, st
         values["stdin"] = spec.stdin
     if spec.mcp:
         values["mcp"] = spec.mcp
+    if spec.ports:
+        values["ports"] = spec.ports
     values.update((_ENV + name, value) for name, value in spec.env)
     values.update(limits_as_json(spec.limits))
     return {key: _hash(key, value, salt) for key, value in values.items()}

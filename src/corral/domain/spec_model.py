@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from corral.domain.limits import NO_LIMITS, Limits
+from corral.domain.port_blocks import DEFAULT_POOL, Pool
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
 from corral.domain.terminals import TMUX
 
@@ -52,6 +53,8 @@ class AgentSpec:
     stdin: bool = True
     #: Its workspace tells it of Corral's MCP server.
     mcp: bool = False
+    #: Names of ports that it finds in its environment.
+    ports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +77,8 @@ class TeamSpec:
     systemd: str = DEFAULT_SYSTEMD
     #: How many commands its agents may run, and what is kept of them.
     processes: ProcessLimits = DEFAULT_PROCESS_LIMITS
+    #: Where its agents get their ports from.
+    ports: Pool = DEFAULT_POOL
 
     @property
     def base(self) -> str:

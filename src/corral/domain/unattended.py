@@ -17,11 +17,17 @@ from collections.abc import Collection, Mapping
 #: a success that is none; this one fails, and git says so and how to give the text instead.
 _EDITOR = "false"
 #: The first two are for every program and speak for the others.
-_EDITORS = ("VISUAL", "EDITOR", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "KUBE_EDITOR")
+_EDITORS = (
+    *("VISUAL", "EDITOR", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "KUBE_EDITOR"),
+    *("HGEDITOR", "SVN_EDITOR", "FCEDIT"),
+)
 
 _PAGER = "cat"
 #: The first is for every program and speaks for the others.
-_PAGERS = ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "GH_PAGER", "AWS_PAGER", "BAT_PAGER", "PSQL_PAGER")
+_PAGERS = (
+    *("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "GH_PAGER", "AWS_PAGER", "BAT_PAGER", "PSQL_PAGER"),
+    "DELTA_PAGER",
+)
 
 #: No questions. Only what makes a program refuse is here, nothing that makes it say yes: `npm_config_yes` installs what
 #: nobody looked at. `GIT_SSH_COMMAND` is left alone, it would put aside the key that a repository names in
@@ -47,6 +53,8 @@ _WITHOUT_A_TERMINAL = {"TERM": "dumb"}
 _NO_COLOURS = {"NO_COLOR": "1", "CLICOLOR": "0"}
 #: Colours all the same. With `NO_COLOR` beside them, some programs complain about both.
 _COLOURS = ("FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM")
+#: The same for one program, which heeds them before `NO_COLOR`. They may also say that there shall be none.
+_COLOURS_OF_ONE = ("CARGO_TERM_COLOR", "PY_COLORS")
 
 
 def unattended(
@@ -68,7 +76,7 @@ def unattended(
         quiet |= _ON_A_TERMINAL
     else:
         quiet |= _WITHOUT_A_TERMINAL
-        for name in _COLOURS:
+        for name in (*_COLOURS, *_COLOURS_OF_ONE):
             found.pop(name, None)
         if chosen.keys().isdisjoint(_COLOURS):
             quiet |= _NO_COLOURS

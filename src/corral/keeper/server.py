@@ -29,8 +29,10 @@ from corral.ports.keeper import (
     Check,
     Ended,
     Hello,
+    HostPorts,
     Inventory,
     Launch,
+    Listening,
     LogPage,
     Repository,
     Started,
@@ -122,6 +124,13 @@ class KeeperService:
 
     async def usage(self, team: str) -> list[Usage]:
         return await self._team(team).usage()
+
+    async def host_ports(self, ports: list[int]) -> HostPorts:
+        return await asyncio.to_thread(self._tools.host_ports, ports)
+
+    async def listening(self, team: str, ports: list[int]) -> list[Listening]:
+        members = await self._tools.containment.members(team)
+        return await asyncio.to_thread(self._tools.listening, members, ports)
 
     async def over(self, team: str, runs: dict[str, str]) -> list[str]:
         return self._team(team).over(runs)
@@ -229,7 +238,7 @@ VERBS = frozenset(
     """hello inventory repository prepare_workspace register_server inspect_workspaces remove_workspace prepare start
     over watch_ready freeze limit usage stop take_down bystanders census send forget_agent screen attach_command
     read_log execute processes read_process wait_process write_process resize_process signal_process end_process
-    forget_processes shelter_daemon shut_down""".split()
+    forget_processes host_ports listening shelter_daemon shut_down""".split()
 )
 #: Verbs that may wait for long, and for somebody who may go away.
 _WAITING = frozenset(["read_log", "execute", "read_process", "wait_process"])

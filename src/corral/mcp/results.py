@@ -6,13 +6,11 @@ always there, and a field that is not named here may come.
 
 from __future__ import annotations
 
-Schema = dict[str, object]
+from corral.mcp.telling import Schema
+from corral.mcp.telling import field as _field
+from corral.mcp.telling import record as _object
 
 _NULLABLE_TEXT = ["string", "null"]
-
-
-def _field(kind: str | list[str], about: str) -> Schema:
-    return {"type": kind, "description": about}
 
 
 def _members(about: str) -> Schema:
@@ -22,14 +20,6 @@ def _members(about: str) -> Schema:
         "required": ["pid", "command"],
     }
     return {"type": "array", "items": one, "description": about}
-
-
-def _object(fields: dict[str, Schema], *optional: str) -> Schema:
-    return {
-        "type": "object",
-        "properties": fields,
-        "required": [name for name in fields if name not in optional],
-    }
 
 
 _ID = _field("string", "names the process in every other tool: p and ten hexadecimal digits; never used again")
@@ -48,6 +38,7 @@ _CLOSED = _field(
 _NEXT = _field("integer", "the cursor to go on from: give it to process_output as `after`")
 _OMITTED = _field("integer", "how many bytes were left out of `output`, where a line in it says so; 0 if none")
 _BYTES = _field("integer", "bytes of output so far: the cursor behind the last of them")
+_TROUBLE = _field("string", "what is wrong with the record of its output; empty if nothing")
 _SURVIVORS = _members("what the command started and what outlived it; process_kill ends these as well")
 _ENCODING = _field("string", "`base64` if the output is no UTF-8: then `output` is written so; else it is missing")
 
@@ -93,7 +84,7 @@ _PROCESS: dict[str, Schema] = {
     "bytes": _BYTES,
     "tty": _field("boolean", "it has a terminal"),
     "stdin": _field("boolean", "process_write can give it something to read"),
-    "trouble": _field("string", "what is wrong with the record of its output; empty if nothing"),
+    "trouble": _TROUBLE,
 }
 _PROCESS_OPTIONAL = ("team", "agent", "signal", "unknown", "ended_at", "closed", "bytes", "tty", "stdin", "trouble")
 PROCESS = _object(_PROCESS, *_PROCESS_OPTIONAL)
@@ -117,8 +108,9 @@ OUTPUT = _object(
         "closed": _CLOSED,
         "bytes": _BYTES,
         "survivors": _SURVIVORS,
+        "trouble": _TROUBLE,
     },
-    *("encoding", "matched", "signal", "unknown", "bytes", "survivors"),
+    *("encoding", "matched", "signal", "unknown", "bytes", "survivors", "trouble"),
 )
 
 WRITTEN = _object(

@@ -8,6 +8,7 @@ when its input does. What it started goes on: processes belong to the agent.
 
 from __future__ import annotations
 
+import json
 import logging
 import signal
 import sys
@@ -18,12 +19,15 @@ import mcp_types as types
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from corral import __version__
 from corral.domain.errors import CorralError, NotFoundError
 from corral.mcp.calls import Call
 from corral.mcp.daemon import Daemon
 from corral.mcp.parameters import checked, schema_of
+from corral.mcp.terms import in_terms_of_tools
 from corral.mcp.texts import INSTRUCTIONS
 from corral.mcp.tool import Tool
 from corral.mcp.tools import EXECUTE, TOOLS
@@ -51,8 +55,41 @@ def serve(places: Places, team: str, agent: str) -> int:
 
 async def _serve(daemon: Daemon) -> None:
     server = make_server(daemon)
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+    readable, received = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as beside:
+
+        async def relay() -> None:
+            """Answer what cannot be read: the SDK would drop it, and the client wait for ever."""
+            async with incoming, readable:
+                async for item in incoming:
+                    answer = answer_to_unreadable(item) if isinstance(item, Exception) else None
+                    if answer is None:
+                        await readable.send(item)
+                    else:
+                        await outgoing.send(SessionMessage(answer))
+
+        beside.start_soon(relay)
+        await server.run(received, outgoing, server.create_initialization_options())
+        beside.cancel_scope.cancel()
+
+
+def answer_to_unreadable(error: Exception) -> types.JSONRPCError | None:
+    """The answer to a line that is no JSON to the SDK; None if not even the id of a request can be read off it.
+
+    A lone surrogate ("\\ud800") is what that is about: half of a character, which a model writes now and then.
+    """
+    if not isinstance(error, ValidationError):
+        return None
+    found = error.errors()[0]
+    try:
+        request = json.loads(found["input"]) if found["type"] == "json_invalid" else None
+    except (TypeError, ValueError, RecursionError):
+        return None
+    asked = request.get("id") if isinstance(request, dict) and "method" in request else None
+    if isinstance(asked, bool) or not isinstance(asked, int | str) or not str(asked).isprintable():
+        return None
+    message = f"the request cannot be read: {found['msg']}; text must not have half of a surrogate pair in it"
+    return types.JSONRPCError(jsonrpc="2.0", id=asked, error=types.ErrorData(code=types.PARSE_ERROR, message=message))
 
 
 def make_server(daemon: Daemon) -> Server[dict[str, object]]:
@@ -72,7 +109,7 @@ def make_server(daemon: Daemon) -> Server[dict[str, object]]:
             call = tool.call(checked(tool.name, tool.parameters, given))
             record = _record(await _asked(daemon, call, context))
         except CorralError as error:
-            return _refusal(_in_terms_of_tools(error, given.get("process_id")))
+            return _refusal(error)
         text = types.TextContent(type="text", text=tool.words(record))
         return types.CallToolResult(content=[text], structured_content=record)
 
@@ -112,18 +149,14 @@ async def _report_progress(context: Context, wait: float) -> None:
 
 def _record(document: object) -> dict[str, object]:
     """The answer as an object: what a tool answers with must be one."""
-    return document if isinstance(document, dict) else {"processes": document}
-
-
-def _in_terms_of_tools(error: CorralError, process: object) -> CorralError:
-    """The error, with what helps somebody who has these tools and perhaps nothing else."""
-    if isinstance(error, NotFoundError) and isinstance(process, str) and process in error.message:
-        return NotFoundError(error.message, "process_list shows the processes that you have")
-    return error
+    record = document if isinstance(document, dict) else {"processes": document}
+    if isinstance(note := record.get("note"), str):
+        record["note"] = in_terms_of_tools(note)
+    return record
 
 
 def _refusal(error: CorralError) -> types.CallToolResult:
-    text = f"{error.message}\n{error.remedy}" if error.remedy else error.message
+    text = f"{error.message}\n{in_terms_of_tools(error.remedy)}" if error.remedy else error.message
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
 

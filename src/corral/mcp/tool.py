@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from corral.mcp import words
 from corral.mcp.calls import Arguments, Call
 from corral.mcp.parameters import Parameter
-from corral.mcp.results import Schema
+from corral.mcp.telling import Schema
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 from corral.mcp import calls, results, texts, words
 from corral.mcp.calls import DEFAULT_LIMIT, DEFAULT_WAIT, LARGEST_LIMIT, LONGEST_WAIT
+from corral.mcp.kv_tools import KV_TOOLS
+from corral.mcp.lease_tools import LEASE_TOOLS
+from corral.mcp.msg_tools import MSG_TOOLS
 from corral.mcp.parameters import FLAG, NUMBER, TEXT, VARIABLES, WHOLE_NUMBER, WORDS, Parameter
+from corral.mcp.port_tools import PORT_GET
+from corral.mcp.task_tools import TASK_TOOLS
 from corral.mcp.tool import Tool
+from corral.mcp.topic_tools import TOPIC_TOOLS
 
 _PROCESS_ID = Parameter(
     name="process_id",
@@ -271,4 +277,10 @@ TOOLS = (
     PROCESS_SIGNAL,
     PROCESS_KILL,
     PROCESS_REMOVE,
+    *LEASE_TOOLS,
+    *KV_TOOLS,
+    *MSG_TOOLS,
+    *TOPIC_TOOLS,
+    PORT_GET,
+    *TASK_TOOLS,
 )

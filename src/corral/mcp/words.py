@@ -35,6 +35,8 @@ def output(record: Record) -> str:
     over = not record.get("running") and record.get("closed")
     following = "" if over else "; with wait it comes as soon as it is written"
     lines.append(f"what follows is read with after={record.get('next')}{following}")
+    if record.get("trouble"):
+        lines.append(str(record.get("trouble")))
     return _with_output(lines, record, "it is not kept any more")
 
 
@@ -109,4 +111,5 @@ def _members(record: Record, name: str, what: str) -> list[str]:
 
 def _row(process: Record) -> str:
     row = f"{process.get('process_id')}  {_state(process)}  since {process.get('started_at')}"
-    return f"{row}  {process.get('bytes', 0)} bytes  {process.get('command')}"
+    row = f"{row}  {process.get('bytes', 0)} bytes  {process.get('command')}"
+    return f"{row}\n    {process.get('trouble')}" if process.get("trouble") else row

@@ -85,6 +85,9 @@ class Containment(Protocol):
     async def usage(self, team: str) -> list[Usage]:
         """What each agent uses, and the team as a whole."""
 
+    async def members(self, team: str) -> dict[str, list[int]]:
+        """Agent → the pids of everything of it that runs, as far as this level can tell whose it is."""
+
     async def census(self, team: str) -> list[Check]:
         """Count what is left of the team, from the system alone and not from memory.
 

@@ -219,6 +219,26 @@ class WorkspaceRemoval(Record, frozen=True):
     in_the_way: bool = False
 
 
+class HostPorts(Record, frozen=True):
+    """What is to be known of the ports of a host before some are given away."""
+
+    #: The first and the last port that the kernel gives to outgoing connections.
+    ephemeral: tuple[int, int]
+    #: Those of the ports asked for that nobody could listen on now, because somebody does.
+    taken: list[int] = []
+
+
+class Listening(Record, frozen=True):
+    """A TCP port that somebody listens on."""
+
+    port: int
+    #: The agent whose process it is; empty if it is nobody's of the team.
+    agent: str = ""
+    #: None if it cannot be seen whose it is.
+    pid: int | None = None
+    command: str = ""
+
+
 class LogEntry(Record, frozen=True):
     """A piece of terminal output."""
 
@@ -278,6 +298,12 @@ class Keeper(Protocol):
 
     async def usage(self, team: str) -> list[Usage]:
         """What each agent of the team uses now, and the team as a whole, last."""
+
+    async def host_ports(self, ports: list[int]) -> HostPorts:
+        """Which of these TCP ports are taken, by trying to bind each; and which ones are not to be given away."""
+
+    async def listening(self, team: str, ports: list[int]) -> list[Listening]:
+        """Every TCP port that a process of an agent listens on, and who else listens on one of `ports`."""
 
     async def over(self, team: str, runs: dict[str, str]) -> list[str]:
         """Those of the runs (run → agent) whose programs have ended. A look at files, before anybody is told."""

@@ -15,6 +15,7 @@ from corral.domain.records import Agent, NewEvent, Who
 from corral.ports.keeper import LogEntry
 from corral.service import worktrees
 from corral.service.context import Context
+from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.reaching import keeper_soon
 from corral.service.running import must_run
@@ -72,7 +73,8 @@ class CaughtUp:
 class Agents:
     """The use cases."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, ports: PortBlocks) -> None:
+        self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._now = context.now
@@ -133,6 +135,7 @@ class Agents:
                 outcomes.append(await self._remove_one(who, agent, occupied, discard=discard))
                 tell(Progress(agent=agent.name, step="removed", done=done, of=len(names)))
                 await keeper.forget_agent(team, agent.name)
+            await self._ports.free(who, team, names)
         return outcomes
 
     async def send(self, who: Who, agent: Agent, raw: bytes, *, enter: bool) -> Sent:

@@ -12,11 +12,13 @@ import msgspec
 
 from corral.domain import lifecycle, names, states
 from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.port_blocks import AgentKey
 from corral.domain.records import Agent, NewEvent, Who
 from corral.failpoint import point
 from corral.ports.keeper import Bystander, Check, Ended, Keeper, Residue, WorkspaceRemoval
 from corral.service import worktrees
 from corral.service.context import Context
+from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.resolve import find_team
 from corral.supervise.supervisor import DEFAULT_GRACE
@@ -60,7 +62,8 @@ class Receipt:
 class Down:
     """The use case. A second `down` of a team while one is under way waits for it and gets the same receipt."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, ports: PortBlocks) -> None:
+        self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._places = context.places
@@ -117,7 +120,8 @@ class Down:
             bystanders = await keeper.bystanders(name, sorted(places | workspaces), caller)
             removals = await self._remove(keeper, name, repo, places, bystanders=bystanders, discard=discard)
             point("daemon.workspaces_removed")
-            checks = [*await keeper.census(name), _worktree_check(removals)]
+            blocks = _block_check(await self._ports.free(who, name))
+            checks = [*await keeper.census(name), _worktree_check(removals), blocks]
             receipt = Receipt(
                 team=name,
                 clean=all(check.found == 0 for check in checks),
@@ -132,7 +136,7 @@ class Down:
             point("daemon.census_taken")
             stopped = [_stopped(agent, ended) for agent in stopping]
             written = await self._record(who, name, agents.values(), [*stopped, _event(receipt)], clean=receipt.clean)
-        return replace(receipt, written=written)
+        return replace(receipt, written=written and not blocks.found)
 
     def _left_worktrees(self, team: str) -> bool:
         root = os.path.dirname(self._places.worktree(team, "any"))
@@ -231,6 +235,14 @@ def _stopped(agent: Agent, ended: Ended) -> NewEvent:
     status = ended.exits.get(agent.run)
     code = status.shell_code if status is not None else None
     return NewEvent(event="agent.stopped", team=agent.team, agent=agent.name, data={"exit_code": code})
+
+
+def _block_check(left: Sequence[AgentKey]) -> Check:
+    residue = [
+        Residue(kind="port_block", name="/".join(key), why="is still leased: that it is free could not be written down")
+        for key in left
+    ]
+    return Check(what="port_blocks", found=len(residue), residue=residue)
 
 
 def _worktree_check(removals: Sequence[WorkspaceRemoval]) -> Check:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import contextlib
+from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 
@@ -97,26 +98,45 @@ class Kv:
         )
         return revision, list(changed)
 
-    async def watch(self, team: Team, prefix: str, after: int | None) -> AsyncIterator[Seen]:
+    async def watch(self, team: Team, prefix: str, after: int | None) -> AsyncGenerator[Seen, None]:
         """Every change after a revision (without one, from now on), each once, in order, for as long as it is heard."""
         cursor = self._ledger.revision if after is None else after
         if cursor < 0:
             raise WrongUseError(f"there is no revision {cursor}", "0 is before the first")
-        while True:
-            growth = asyncio.ensure_future(self._ledger.growth())
-            await asyncio.sleep(0)
-            try:
-                page = await self._ledger.after(cursor, team=team.name, topic=TOPIC, limit=_PAGE)
-                for entry in page:
-                    cursor = entry.revision
-                    told = msgspec.msgpack.decode(entry.value, type=_Told)
-                    changes = [change for change in told.changes if change.key.startswith(prefix)]
-                    if changes:
-                        yield Seen(revision=entry.revision, time=entry.time, by=told.by, changes=changes)
-                if len(page) < _PAGE:
-                    await growth
-            finally:
-                growth.cancel()
+        async for entry in self._ledger.follow(cursor, team=team.name, topic=TOPIC, page=_PAGE):
+            seen = _seen(entry, prefix)
+            if seen is not None:
+                yield seen
+
+    async def changes(self, team: Team, prefix: str, after: int, wait: float) -> tuple[list[Seen], int]:
+        """Changes after a revision, some of them, and the revision to go on from: nothing in between is missed.
+
+        If there is none yet, the first that comes within `wait` seconds.
+        """
+        cursor, found = after, list[Seen]()
+        while not found:
+            settled = self._ledger.settled
+            page = await self._ledger.after(cursor, team=team.name, topic=TOPIC, limit=_PAGE)
+            found = [seen for seen in (_seen(entry, prefix) for entry in page) if seen is not None]
+            if len(page) < _PAGE:
+                cursor = max(cursor, settled, page[-1].revision if page else 0)
+                break
+            cursor = page[-1].revision
+        if not found and wait > 0:
+            coming = self.watch(team, prefix, cursor)
+            async with contextlib.aclosing(coming):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(wait):
+                        found = [await anext(coming)]
+                        cursor = found[-1].revision
+        return found, cursor
 
     def _of(self, team: Team) -> Values:
         return self._teams.setdefault(team.name, Values())
+
+
+def _seen(entry: Entry, prefix: str) -> Seen | None:
+    """What an entry of the log says of keys that begin so; None if it says nothing of them."""
+    told = msgspec.msgpack.decode(entry.value, type=_Told)
+    changes = [change for change in told.changes if change.key.startswith(prefix)]
+    return Seen(revision=entry.revision, time=entry.time, by=told.by, changes=changes) if changes else None

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from corral.background import Background
 from corral.domain.errors import CorralError, RefusedError
+from corral.domain.records import SUPERVISOR
 from corral.ports.store import Change, Entry, Item, Store
+from corral.service.following import Place
 
 _KIND, _KEY = "ledger", "revision"
 #: The last revision that was given out, and up to which the log was dropped.
@@ -31,6 +33,7 @@ class Ledger:
         self._store = store
         self._states: list[Read] = []
         self._revision = 0
+        self._settled = 0
         self._trimmed = 0
         self._entries = 0
         #: Why what is in memory may not be what is on the disk.
@@ -39,6 +42,7 @@ class Ledger:
         self._writing = False
         self._background = Background()
         self._grew = asyncio.Event()
+        self._places: set[Place] = set()
 
     def keep(self, read: Read) -> None:
         """Have a state read at the start, and again whenever a write was refused: then it has what never was."""
@@ -48,6 +52,7 @@ class Ledger:
         """Read how far it got, and every state that is kept."""
         for item in await self._store.items(_KIND):
             self._revision, self._trimmed = _NUMBERS.unpack(item.value)
+        self._settled = self._revision
         self._entries = await self._store.log_size()
         for put in [await read() for read in self._states]:
             put()
@@ -57,27 +62,49 @@ class Ledger:
         """The last one that was given out."""
         return self._revision
 
+    @property
+    def settled(self) -> int:
+        """Every decision up to this one is on the disk, or never was."""
+        return self._settled
+
     def next_revision(self) -> int:
-        """A number that is greater than every one before, for a decision that is about to be written."""
+        """A number that is greater than every one before, for a decision that is about to be written.
+
+        Nothing may be waited for between this and `write`: decisions are written in the order of their numbers.
+        """
         self._revision += 1
         return self._revision
 
     # Writing
 
-    async def write(self, change: Change) -> None:
-        """Return when the change is on the disk. Raises what the store says, and then nothing of it holds."""
+    def submit(self, change: Change) -> asyncio.Future[None]:
+        """Put a change in line at once; done when it is on the disk, or with what the store says, as `write`."""
         written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line.append((change, written))
         if not self._writing:
             self._writing = True
             self._background.spawn(self._write_all(), name="ledger")
+        return written
+
+    async def write(self, change: Change) -> None:
+        """Return when the change is on the disk. Raises what the store says, and then nothing of it holds."""
         # Whoever decided may go away; what was decided is written all the same.
-        await asyncio.shield(written)
+        await asyncio.shield(self.submit(change))
+
+    async def caught_up(self) -> None:
+        """Return when all that was decided before is on the disk. Raises if it is not, and then it never was.
+
+        For whoever finds that what it was about to decide is so already.
+        """
+        if self._writing or self._doubt is not None:
+            await self.write(Change(who=SUPERVISOR, time=0.0))
 
     async def _write_all(self) -> None:
         try:
             while self._line:
                 line, self._line = self._line, []
+                # Each of these numbers is of something in this line or in one before it.
+                given_out = self._revision
                 try:
                     if self._doubt is not None:
                         raise self._doubt
@@ -85,9 +112,13 @@ class Ledger:
                 except CorralError as error:
                     await self._refuse(line, error)
                     continue
+                self._settled = given_out
                 for _, written in line:
                     if not written.done():
                         written.set_result(None)
+                topics = {(entry.team, entry.topic) for change, _ in line for entry in change.log}
+                for place in self._places:
+                    place.heard(topics, given_out)
                 self._grew.set()
                 self._grew = asyncio.Event()
         finally:
@@ -113,16 +144,16 @@ class Ledger:
     async def _refuse(self, line: Sequence[tuple[Change, asyncio.Future[None]]], error: CorralError) -> None:
         """Nothing of the line was written, so nothing of it is: what is in memory is read again."""
         self._doubt = error
+        states: list[Callable[[], None]] = []
         try:
             states = [await read() for read in self._states]
+            self._doubt = None
         except CorralError as worse:
             error = worse  # nothing is decided until it can be read
-        else:
-            for put in states:
-                put()
-            self._doubt = None
         # Everything behind it was decided as if it had been written. A number that was given out is not used again.
         behind, self._line = self._line, []
+        for put in states:
+            put()  # what follows from what was read comes after all that never was
         for _, written in (*line, *behind):
             if not written.done():
                 written.set_exception(error)
@@ -132,12 +163,33 @@ class Ledger:
 
     async def after(self, revision: int, *, team: str, topic: str, limit: int = 1000) -> list[Entry]:
         """What is in the log after a revision. Raises `RefusedError` if some of that is no longer there."""
+        self._check_kept(revision)
+        found = await self._store.log(after=revision, team=team, topic=topic, limit=limit)
+        # The oldest may have gone while this waited for its turn.
+        self._check_kept(revision)
+        return found
+
+    def _check_kept(self, revision: int) -> None:
         if revision < self._trimmed:
             raise RefusedError(
                 f"what came after revision {revision} is not kept any more",
                 f"read what there is now, and follow from revision {self._trimmed} on",
             )
-        return await self._store.log(after=revision, team=team, topic=topic, limit=limit)
+
+    async def follow(self, after: int, *, team: str, topic: str, page: int) -> AsyncGenerator[Entry, None]:
+        """Every entry after a revision, each once and in order, for as long as it is heard; `page` at a time are read.
+
+        Raises as `after` does if the reader is so slow that some are gone before it asked for them.
+        """
+        place = Place(team, topic, after)
+        self._places.add(place)
+        try:
+            async for entry in place.entries(
+                lambda cursor: self.after(cursor, team=team, topic=topic, limit=page), lambda: self._settled, page
+            ):
+                yield entry
+        finally:
+            self._places.discard(place)
 
     async def growth(self) -> None:
         """Wait until something was written after this call."""

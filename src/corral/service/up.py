@@ -15,6 +15,7 @@ from corral.domain.records import Who
 from corral.domain.repository import check as check_repository
 from corral.domain.spec import TeamSpec, fingerprint
 from corral.service.context import Context
+from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Tell
 from corral.service.up_limits import adjust
 from corral.service.up_work import UpWork
@@ -47,8 +48,9 @@ class UpResult:
 class Up:
     """The use case."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, ports: PortBlocks) -> None:
         self._context = context
+        self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
 
@@ -79,7 +81,7 @@ class Up:
             start = [step.agent for step in steps if step.action in (plan.START, plan.RESTART)]
             if start and dry_run:
                 return self._result(team.name, steps, dry_run=True, notes=await self._look_first(team, start))
-            work = UpWork(self._context, who, team, prints, environment, tell, len(start))
+            work = UpWork(self._context, self._ports, who, team, prints, environment, tell, len(start))
             notes: list[str] = []
             if start:
                 await work.check(start)  # before anything is changed

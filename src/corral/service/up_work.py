@@ -10,13 +10,15 @@ from dataclasses import replace
 from corral.agents.catalogue import for_command
 from corral.domain import plan, repository, states
 from corral.domain.environment import agent_environment
-from corral.domain.errors import CorralError, UnavailableError
+from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.plan import Step
+from corral.domain.port_blocks import Block, variables
 from corral.domain.records import Agent, NewEvent, Team, Who
 from corral.domain.spec import SHARED, WORKTREE, AgentSpec, TeamSpec
 from corral.failpoint import point
 from corral.ports.keeper import Keeper, Workspace
 from corral.service.context import Context
+from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.supervise.supervisor import DEFAULT_GRACE
 
@@ -24,6 +26,8 @@ from corral.supervise.supervisor import DEFAULT_GRACE
 _SETTLE_SECONDS = 0.2
 #: How long to wait for the exit codes of programs that are known to have ended.
 _ENDING_SECONDS = 3.0
+#: For a team that has used up the usual one.
+_LARGER_RANGE = "10000-32767"
 
 
 class UpWork:
@@ -32,6 +36,7 @@ class UpWork:
     def __init__(
         self,
         context: Context,
+        ports: PortBlocks,
         who: Who,
         team: TeamSpec,
         prints: Mapping[str, dict[str, str]],
@@ -39,6 +44,7 @@ class UpWork:
         tell: Tell,
         total: int,
     ) -> None:
+        self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._store = context.store
@@ -52,6 +58,7 @@ class UpWork:
         self._total = total
         self._done = 0
         self._restarting: list[str] = []
+        self._blocks: dict[str, Block] = {}
         #: What a person should know besides.
         self.notes: list[str] = []
         #: agent → what helps, for those that failed before they were started.
@@ -71,7 +78,7 @@ class UpWork:
         await self._declare([declared[agent.name] for agent in chosen])
         point("daemon.declared")
         self._supervisor.prepare(self._team.name, keeper)
-        ready = await self._workspaces(keeper, chosen)
+        ready = await self._workspaces(keeper, await self._give_ports(chosen))
         point("daemon.workspaces_ready")
         if ready:
             await self._start(ready)
@@ -116,6 +123,7 @@ class UpWork:
                 limits=agent.limits,
                 terminal=agent.terminal,
                 stdin=agent.stdin,
+                declared_as=agent.declared_as,
                 state=states.PENDING,
                 since=self._now(),
             )
@@ -140,6 +148,21 @@ class UpWork:
                 )
             ],
         )
+
+    async def _give_ports(self, agents: Sequence[AgentSpec]) -> list[AgentSpec]:
+        """Have a block of ports for each; those that nothing is left for are failed and left out."""
+        pool = self._team.ports
+        wanted = {agent.name: agent.ports for agent in agents}
+        self._blocks = await self._ports.allocate(self._who, self._team.name, pool, wanted)
+        point("daemon.ports_allocated")
+        for name in wanted.keys() - self._blocks.keys():
+            error = RefusedError(
+                f"no block of {pool.block} ports is left in {pool.shown}",
+                f'a larger range below [ports] helps, such as range = "{_LARGER_RANGE}", or a smaller block; '
+                "corral port ls shows who has ports",
+            )
+            await self._fail(self._registry.agents[self._team.name, name], error)
+        return [agent for agent in agents if agent.name in self._blocks]
 
     async def _workspaces(self, keeper: Keeper, agents: Sequence[AgentSpec]) -> list[AgentSpec]:
         """Prepare a workspace for each; those that could not get one are failed and left out."""
@@ -225,6 +248,7 @@ class UpWork:
                 runtime=self._places.runtime,
                 team=team,
                 agent=agent.name,
+                ports=variables(self._blocks[agent.name], agent.ports),
             )
             for agent in agents
         }

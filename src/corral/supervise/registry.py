@@ -11,7 +11,7 @@ import itertools
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError
@@ -45,6 +45,7 @@ class Registry:
         self._unsaved_agents: set[tuple[str, str]] = set()
         self._unsaved_events: deque[_Noted] = deque(maxlen=_MOST_UNSAVED_EVENTS)
         self._journal_grew = asyncio.Event()
+        self._watchers: list[Callable[[Collection[tuple[str, str]]], None]] = []
         self.teams: dict[str, Team] = {}
         self.agents: dict[tuple[str, str], Agent] = {}
         #: What each agent does now; observed, and never stored.
@@ -58,6 +59,15 @@ class Registry:
         self.teams = {team.name: team for team in snapshot.teams}
         self.agents = {agent.key: agent for agent in snapshot.agents}
         self._mark_rest()
+
+    def watch_agents(self, tell: Callable[[Collection[tuple[str, str]]], None]) -> None:
+        """Tell somebody of agents that changed, or are gone, by team and name: as soon as that counts."""
+        self._watchers.append(tell)
+
+    def _tell(self, keys: Collection[tuple[str, str]]) -> None:
+        if keys:
+            for tell in self._watchers:
+                tell(keys)
 
     def of_team(self, team: str) -> dict[str, Agent]:
         """The agents of a team by name, in the order of its file."""
@@ -113,6 +123,7 @@ class Registry:
         for key in drop_agents:
             self.agents.pop(key, None)
             self.activity.pop(key, None)
+        self._tell(drop_agents)
         self._mark_rest()
         self._journal_grew.set()
         self._journal_grew = asyncio.Event()
@@ -164,8 +175,9 @@ class Registry:
         """Wait until something was journalled after this call."""
         await self._journal_grew.wait()
 
-    def _remember(self, agents: Iterable[Agent]) -> None:
+    def _remember(self, agents: Sequence[Agent]) -> None:
         self.agents.update((agent.key, agent) for agent in agents)
+        self._tell([agent.key for agent in agents])
 
     def _mark_rest(self) -> None:
         if self.teams:

@@ -1,5 +1,7 @@
 """The output of an agent on disk."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,107 @@ def test_a_line_torn_by_a_power_cut_costs_that_line_only(path: str) -> None:
     page = written(path, b"after").read(after=None, lines=None, since=None)
     assert [entry.text for entry in page.entries] == ["before", "after"]
     assert text_of(written(path, b"later"), after=page.next) == "later"
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    """From now on the disk takes so many bytes of what is written, and no more."""
+
+    def write(descriptor: int, data: bytes) -> int:
+        os.write(descriptor, data[:room])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(logbook, "_write_all", write)
+
+
+def no_room(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("room", [0, 4, 10, 11, 12])
+def test_a_full_disk_at_the_first_write_costs_nothing_that_comes_later(
+    path: str, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    book = LogBook(path)
+    with monkeypatch.context() as full:
+        fill_disk(full, room)
+        for _ in range(2):
+            book.add(1.0, b"lost\n")
+            with pytest.raises(OSError, match="No space"):
+                book.flush()
+        assert list(Path(path).parent.iterdir()) == []  # nothing is half made
+    book.add(2.0, b"kept\n")
+    book.flush()
+    book.close()
+    assert text_of(LogBook(path)) == "kept\n"
+    assert text_of(written(path, b"more\n")) == "kept\nmore\n"
+
+
+def test_a_full_disk_at_a_rotation_costs_nothing_that_was_written(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logbook, "ROTATE_BYTES", 50)
+    book = written(path, b"a")
+    book.add(1.0, b"x" * 60)
+    with monkeypatch.context() as full:
+        full.setattr(LogBook, "_begin", no_room)
+        with pytest.raises(OSError, match="No space"):
+            book.flush()
+    assert text_of(book) == "a" + "x" * 60
+    book.add(2.0, b"y")
+    book.flush()
+    book.close()
+    assert text_of(book) == "a" + "x" * 60 + "y"
+
+
+def test_a_torn_line_that_cannot_be_ended_yet_stays_by_itself(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(path, b"before")
+    with open(path, "ab") as file:
+        file.write(b'[1.0,"to')
+    book = LogBook(path)
+    with monkeypatch.context() as full:
+        fill_disk(full, 0)
+        book.add(2.0, b"lost")
+        with pytest.raises(OSError, match="No space"):
+            book.flush()
+    book.add(3.0, b"after")
+    book.flush()
+    book.close()
+    assert text_of(book) == "beforeafter"
+
+
+def without_first_line(path: str, *pieces: bytes) -> int:
+    """A log as a full disk left it in earlier versions; where it ends."""
+    book = written(path, *pieces)
+    raw = Path(path).read_bytes()
+    Path(path).write_bytes(raw[raw.index(b"\n") + 1 :])
+    return book.read(after=None, lines=None, since=None).next
+
+
+def test_a_log_without_its_first_line_is_read_all_the_same(path: str) -> None:
+    end = without_first_line(path, b"one\n", b"two\n")
+    page = LogBook(path).read(after=None, lines=None, since=None)
+    assert ("".join(entry.text for entry in page.entries), page.next, page.cut) == ("one\ntwo\n", end, False)
+    assert text_of(LogBook(path), lines=1).endswith("two\n")
+    book = written(path, b"three\n")  # nothing of it is thrown away
+    assert text_of(book) == "one\ntwo\nthree\n"
+    assert text_of(book, after=end) == "three\n"
+    assert Path(path).read_bytes().startswith(b'{"base":0}\n')
+
+
+def test_also_how_much_of_a_run_is_in_it(path: str) -> None:
+    add(path, b"one", (RUN, 3))
+    without_first_line(path, b"two")
+    assert recorded(path, RUN) == 3
+
+
+def test_also_behind_one_that_was_rotated_away(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as small:
+        small.setattr(logbook, "ROTATE_BYTES", 50)
+        written(path, b"x" * 60)
+    first = LogBook(path).read(after=None, lines=None, since=None)
+    end = without_first_line(path, b"y" * 60)
+    assert text_of(LogBook(path), after=first.next) == "y" * 60
+    book = written(path, b"z")
+    assert text_of(book) == "x" * 60 + "y" * 60 + "z"
+    assert text_of(book, after=end) == "z"
 
 
 @settings(max_examples=30)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,9 @@ from corral.adapters.sqlite.store import SqliteStore
 from corral.api.app import Services, make_app
 from corral.api.server import DaemonServer
 from corral.client.wire import Chunks
+from corral.domain.waits import Waits
 from corral.listening import listen
+from corral.peer import user_name
 from corral.places import Places
 from corral.ports.keeper import Keeper
 from corral.service.agents import Agents
@@ -21,9 +24,14 @@ from corral.service.down import Down
 from corral.service.holding import Holding
 from corral.service.journal import Journal
 from corral.service.kv import Kv
+from corral.service.leases import LeaseService
 from corral.service.ledger import Ledger
+from corral.service.msg import Msg
+from corral.service.port_blocks import PortBlocks
 from corral.service.processes import Processes
 from corral.service.stats import Stats
+from corral.service.tasks import Tasks
+from corral.service.topics import Topics
 from corral.service.up import Up
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
@@ -121,6 +129,11 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
     context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=lambda: 0.0)
     ledger = Ledger(store)
     kv = Kv(context, ledger)
+    waits = Waits()
+    leases = LeaseService(context, ledger, waits)
+    msg = Msg(context, ledger, waits, user_name(os.getuid()))
+    ports = PortBlocks(context, ledger)
+    tasks = Tasks(context, ledger)
     await ledger.load()
     services = Services(
         places=places,
@@ -128,12 +141,17 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
         started_at=0.0,
         registry=registry,
         supervisor=supervisor,
-        up=Up(context),
-        down=Down(context),
-        agents=Agents(context),
+        up=Up(context, ports),
+        down=Down(context, ports),
+        agents=Agents(context, ports),
         holding=Holding(context),
         stats=Stats(context),
         kv=kv,
+        leases=leases,
+        msg=msg,
+        topics=Topics(context, ledger),
+        ports=ports,
+        tasks=tasks,
         processes=Processes(context),
         journal=Journal(context),
         end=lambda: server.end(),
@@ -146,6 +164,7 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
     finally:
         server.end()
         await serving
+        tasks.end()
         await services.processes.settled()
         await store.close()
 

@@ -1,5 +1,6 @@
 """Values over HTTP: what is told, what is refused, and that a watcher misses nothing."""
 
+import asyncio
 import base64
 import contextlib
 from pathlib import Path
@@ -93,5 +94,28 @@ def test_the_journal_names_keys_and_no_values(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         revision = await put(scene, "k", "secret")
         assert ("kv.changed", "ok", {"keys": ["k"], "revision": revision}) in await scene.journal()
+
+    play(tmp_path, act)
+
+
+def test_changes_come_as_one_answer_and_nothing_is_missed_between_two(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        first = await put(scene, "a/1", "x")
+        await put(scene, "b", "not asked for")
+        page = (await scene.ask("GET", "/v1/kv/changes?team=shop&prefix=a/&after=0")).json
+        assert [change["revision"] for change in page["changes"]] == [first]
+        assert page["next"] > first
+        waiting = asyncio.ensure_future(
+            scene.ask("GET", f"/v1/kv/changes?team=shop&prefix=a/&after={page['next']}&wait=30")
+        )
+        await asyncio.sleep(0.05)
+        await put(scene, "b", "not asked for")
+        last = await put(scene, "a/2", "y")
+        page = (await waiting).json
+        assert [change["revision"] for change in page["changes"]] == [last]
+        assert page["next"] == last
+        none = await scene.ask("GET", f"/v1/kv/changes?team=shop&after={last}&wait=0.02")
+        assert none.json == {"changes": [], "next": last}
+        assert (await scene.ask("GET", "/v1/kv/changes?team=shop")).status == 400
 
     play(tmp_path, act)

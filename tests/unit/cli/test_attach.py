@@ -33,12 +33,20 @@ def test_of_an_agent_without_a_terminal_one_can_only_watch_and_is_told_so(real: 
     assert text.endswith("corral send a speaks to it\r\nits output\r\n")
 
 
+def test_to_watch_one_needs_no_terminal_either(real: Instance, daemon: FakeDaemon) -> None:
+    answer = {"team": "shop", "agent": "a", "argv": [sys.executable, "-c", "print('its output')"], "terminal": "none"}
+    daemon.answer("GET", "/v1/attach", document(answer))
+    done = real.run("attach", "a", check=False)
+    assert (done.returncode, done.stdout) == (0, "its output\n")
+    assert done.stderr.startswith("a has no terminal")
+
+
 def test_needs_a_terminal(corral: Corral, daemon: FakeDaemon) -> None:
+    attach_runs(daemon, "/no/such/tmux")
     outcome = corral("attach", "a")
     assert outcome.code == 2
     assert outcome.err.startswith("corral: attach needs a terminal")
     assert "corral logs -f a" in outcome.err
-    assert daemon.requests == []
 
 
 def test_json_says_what_would_be_run(corral: Corral, daemon: FakeDaemon) -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -15,12 +16,14 @@ from pathlib import Path
 
 import pytest
 
+from corral.domain.errors import RefusedError
 from corral.ports.keeper import ExitStatus
 from corral.ports.processes import Survivor
 from tests.support.instance import Instance
 from tests.support.waiting import wait_for
 from tests.unit.cli.conftest import Corral
 from tests.unit.cli.house import House
+from tests.unit.cli.terminal import run_on_terminal
 from tests.unit.service.fake_keeper import Played, echoes, prints, runs
 
 
@@ -72,6 +75,7 @@ class TestTheCommand:
             (["a", "-c", os.fsdecode(b"\xff")], "not UTF-8"),
             ([], "exec needs AGENT"),
             (["a", "--timeout", "soon", "--", "x"], "--timeout cannot be"),
+            (["a", "--timeout", "99999999999999d", "--", "x"], "at most 366d"),
         ],
     )
     def test_that_cannot_be_understood(self, corral: Corral, house: House, words: list[str], said: str) -> None:
@@ -171,6 +175,11 @@ class TestTheEnd:
         outcome = corral("exec", "a", "--timeout", "50ms", "--json", "--", "x")
         assert (outcome.code, outcome.json["timed_out"], outcome.err) == (124, True, "")
 
+    @pytest.mark.parametrize("options", [[], ["--json"]])
+    def test_may_take_a_year(self, corral: Corral, house: House, options: list[str]) -> None:
+        house.keeper.at_start = prints(b"")
+        assert corral("exec", "a", "--timeout", "366d", *options, "--", "x").code == 0
+
     def test_of_the_daemon(self, real: Instance, house: House) -> None:
         house.keeper.at_start = runs
         process = begun(real, "a", "--", "x")
@@ -205,6 +214,22 @@ class TestInTheBackground:
         assert f"in the background as {process}; corral proc output -f {process} follows it" in outcome.err
         outcome = corral("exec", "a", "--json", "-c", "npm run dev &")
         assert (outcome.code, outcome.json["promoted"], outcome.json["running"]) == (0, True, True)
+
+    @pytest.mark.parametrize("options", [[], ["--json"], ["--stdin"], ["--stdin", "--json"]])
+    @pytest.mark.parametrize("line", [["-c", "exit 5 &"], ["-b", "-c", "exit 5"]])
+    def test_it_was_started_whatever_became_of_it(
+        self, real: Instance, house: House, options: list[str], line: list[str]
+    ) -> None:
+        house.keeper.at_start = prints(b"", 5)
+        assert ended(begun(real, "a", *options, *line))[0] == 0
+
+    def test_also_if_nobody_saw_what(self, corral: Corral, house: House) -> None:
+        def play(played: Played) -> None:
+            prints(b"")(played)
+            played.exit = ExitStatus()
+
+        house.keeper.at_start = play
+        assert corral("exec", "a", "--json", "-c", "x &").code == 0
 
 
 class TestJson:
@@ -288,6 +313,12 @@ class TestStandardInput:
         )
         assert (done.stdout, done.stderr) == (b"done\n", b"")
 
+    def test_that_is_closed_is_at_its_end(self, real: Instance, house: House) -> None:
+        house.keeper.at_start = echoes
+        line = shlex.join(real.argv("exec", "a", "--stdin", "--", "cat"))
+        done = subprocess.run(["sh", "-c", f"{line} <&-"], capture_output=True, timeout=30)
+        assert (done.returncode, done.stdout, house.played().eof) == (0, b"", True)
+
     def test_comes_as_it_is_typed(self, real: Instance, house: House) -> None:
         house.keeper.at_start = runs
         process = begun(real, "a", "-i", "--", "cat", stdin=subprocess.PIPE)
@@ -302,13 +333,116 @@ class TestStandardInput:
         assert ended(process)[0] == 0
 
 
+class TestStandardInputThatIsNotWaitedFor:
+    """What was read of it is told, and how to end the rest: the command waits for it."""
+
+    def test_at_the_time_out(self, real: Instance, house: House) -> None:
+        house.keeper.at_start = runs
+        process = begun(real, "a", "-i", "--timeout", "1s", "--", "cat", stdin=subprocess.PIPE)
+        assert process.stdin
+        process.stdin.write(b"12345")
+        process.stdin.flush()
+        assert process.wait(20) == 124
+        assert process.stderr
+        said = process.stderr.read().decode()
+        assert "it was given 5 bytes of standard input" in said
+        assert f"corral proc write --eof {house.played().order.process} ends it" in said
+        assert (house.played().read, house.played().eof) == (b"12345", False)
+        ended(process)
+
+    def test_as_json(self, real: Instance, house: House) -> None:
+        house.keeper.at_start = runs
+        process = begun(real, "a", "-i", "--timeout", "1s", "--json", "--", "cat", stdin=subprocess.PIPE)
+        assert process.stdin
+        process.stdin.write(b"12345")
+        process.stdin.flush()
+        assert process.stdout
+        answer = json.loads(process.stdout.readline())
+        assert ended(process)[0] == 124
+        assert f"goes on as {answer['process_id']}; it was given 5 bytes of standard input" in answer["note"]
+        assert f"corral proc write --eof {answer['process_id']} ends it" in answer["note"]
+
+    @pytest.mark.parametrize("options", [[], ["--json"]])
+    def test_nothing_is_said_if_all_of_it_was_given(self, real: Instance, house: House, options: list[str]) -> None:
+        house.keeper.at_start = runs
+        done = subprocess.run(
+            real.argv("exec", "a", "-i", "--timeout", "1s", *options, "--", "x"), input=b"12345", capture_output=True
+        )
+        assert done.returncode == 124
+        assert b"standard input" not in done.stdout + done.stderr
+        assert (house.played().read, house.played().eof) == (b"12345", True)
+
+    def test_nor_if_there_was_none(self, corral: Corral, house: House) -> None:
+        house.keeper.at_start = runs
+        assert "standard input" not in corral("exec", "a", "--timeout", "10ms", "--", "x").err
+
+
+class TestStandardInputOfAPromotedCommand:
+    @pytest.mark.parametrize("options", [[], ["--json"]])
+    def test_is_given_to_it_with_its_end(self, real: Instance, house: House, options: list[str]) -> None:
+        house.keeper.at_start = runs
+        data = bytes(range(256)) * 4000
+        done = subprocess.run(
+            real.argv("exec", "a", "--stdin", *options, "-c", "cat &"), input=data, capture_output=True, check=True
+        )
+        assert (house.played().read, house.played().eof) == (data, True)
+        assert b"ended in &" in done.stdout + done.stderr
+
+    def test_is_not_waited_for_once_it_has_ended(self, real: Instance, house: House) -> None:
+        house.keeper.at_start = runs
+        process = begun(real, "a", "-i", "-c", "cat &", stdin=subprocess.PIPE)
+        house.do(house.played().end(5))
+        assert process.wait(20) == 0
+        ended(process)
+
+    def test_is_waited_for_no_longer_than_is_said(self, real: Instance, house: House) -> None:
+        house.keeper.at_start = runs
+        process = begun(real, "a", "-i", "--timeout", "100ms", "-c", "cat &", stdin=subprocess.PIPE)
+        assert process.wait(20) == 0
+        assert process.stderr
+        assert "it was given 0 bytes of standard input" in process.stderr.read().decode()
+        assert not house.played().eof
+        ended(process)
+
+    def test_from_a_terminal_is_not_waited_for(self, real: Instance, house: House) -> None:
+        house.keeper.at_start = runs
+        code, text = run_on_terminal(real.argv("exec", "a", "--stdin", "-c", "cat &"), cwd=real.directory)
+        assert (code, house.played().eof) == (0, False)
+        assert f"its input stays open: corral proc write {house.played().order.process}" in text
+
+    def test_is_left_alone_in_the_background(self, real: Instance, house: House) -> None:
+        house.keeper.at_start = runs
+        subprocess.run(real.argv("exec", "a", "-b", "--stdin", "-c", "cat &"), input=b"x", check=True)
+        assert (house.played().read, house.played().eof) == (b"", False)
+
+
+class TestStandardInputOfACommandThatReadsSlowly:
+    """The host keeps only so much for it, and refuses more until it reads."""
+
+    @pytest.mark.parametrize("line", [["--", "cat"], ["-c", "cat &"]])
+    def test_is_not_lost(self, real: Instance, house: House, line: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        house.keeper.at_start = echoes
+        write = house.keeper.write_process
+        refused: list[bytes] = []
+
+        async def full_at_times(team: str, agent: str, process: str, *, data: bytes, eof: bool) -> None:
+            if data and len(refused) < 2:
+                refused.append(data)
+                raise RefusedError("much waits for it already", "")
+            await write(team, agent, process, data=data, eof=eof)
+
+        monkeypatch.setattr(house.keeper, "write_process", full_at_times)
+        subprocess.run(real.argv("exec", "a", "--stdin", *line), input=b"all of it", capture_output=True, check=True)
+        assert (house.played().read, house.played().eof, len(refused)) == (b"all of it", True, 2)
+
+
 class Terminal:
     """A shell on a terminal of its own, that runs `corral exec --tty` and then tells how the terminal is."""
 
-    def __init__(self, real: Instance, *words: str) -> None:
+    def __init__(self, real: Instance, *words: str, rows: int = 31, columns: int = 97) -> None:
         self.received = b""
         self._master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 97, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         command = " ".join(real.argv("exec", "a", "--tty", *words))
         self.process = subprocess.Popen(
             # The terminal is the shell's own, so that a new size is told to whoever is in the foreground.
@@ -358,6 +492,32 @@ class TestTerminal:
         assert house.asked("resize") == [{"columns": 120, "rows": 40}]
         house.do(house.played().end(4))
         terminal.until(b"code 4")
+        terminal.close()
+
+    @pytest.mark.parametrize(("rows", "columns"), [(0, 0), (0, 80)])
+    def test_that_does_not_know_its_size_has_the_usual_one(
+        self, real: Instance, house: House, rows: int, columns: int
+    ) -> None:
+        house.keeper.at_start = runs
+        terminal = Terminal(real, "--", "top", rows=rows, columns=columns)
+        order = house.played().order
+        assert (order.tty, order.columns, order.rows) == (True, 120, 40)
+        house.do(house.played().write(b"READY"))
+        terminal.until(b"READY")
+        terminal.resize(0, 0)
+        terminal.resize(40, 100)
+        wait_for(lambda: house.asked("resize"), what="the new size")
+        assert house.asked("resize") == [{"columns": 100, "rows": 40}]
+        house.do(house.played().end(0))
+        terminal.until(b"code 0")
+        terminal.close()
+
+    def test_is_given_back_before_anything_is_said(self, real: Instance, house: House) -> None:
+        house.keeper.at_start = runs
+        terminal = Terminal(real, "--timeout", "100ms", "--", "top")
+        terminal.until(b"code 124")
+        assert b"waits for it\r\n" in terminal.received
+        assert b"standard input" not in terminal.received
         terminal.close()
 
     def test_is_given_back_also_if_we_are_told_to_end(self, real: Instance, house: House) -> None:

@@ -16,6 +16,8 @@ from tests.unit.cli.house import House
 from tests.unit.cli.terminal import run_on_terminal
 from tests.unit.service.fake_keeper import Played, prints, runs
 
+TROUBLE = "its output is not recorded: No space left on device"
+
 
 def started(house: House, agent: str = "a", text: bytes = b"", command: str = "job") -> tuple[str, Played]:
     """A process that runs, and has written something."""
@@ -70,6 +72,14 @@ class TestList:
         (one,) = corral("proc", "ls", "--json").json
         assert (one["process_id"], one["command"], one["running"], one["exit_code"]) == (process, "job", True, None)
         assert one.keys() >= {"started_at", "pids"}
+
+    def test_tells_of_output_that_is_not_recorded(self, corral: Corral, house: House) -> None:
+        process, played = started(house)
+        started(house)
+        played.trouble = TROUBLE
+        outcome = corral("proc", "ls")
+        assert (len(outcome.out.splitlines()), outcome.err) == (3, f"corral: {process}: {TROUBLE}\n")
+        assert corral("proc", "ls", "-q").err == corral("proc", "ls", "--json").err == ""
 
     def test_of_nothing(self, corral: Corral, house: House) -> None:
         outcome = corral("proc", "ls")
@@ -140,6 +150,37 @@ class TestOutput:
         assert [page["output"] for page in corral("proc", "output", "-f", "--json", process).json_lines] == ["hello\n"]
         assert corral("proc", "output", "--json", over(house, b"\xff")).json["encoding"] == "base64"
 
+    def test_that_is_not_recorded_is_told_of(self, corral: Corral, house: House) -> None:
+        process, played = started(house, text=b"ready\n")
+        played.trouble = TROUBLE
+        outcome = corral("proc", "output", process)
+        assert (outcome.code, outcome.out, outcome.err) == (0, "ready\n", f"corral: {process}: {TROUBLE}\n")
+        outcome = corral("proc", "output", "--until", "ready", process)
+        assert (outcome.out, outcome.err) == ("ready\n", f"corral: {process}: {TROUBLE}\n")
+        outcome = corral("proc", "output", "--json", process)
+        assert (outcome.json["trouble"], outcome.err) == (TROUBLE, "")
+        house.do(played.end())
+        outcome = corral("proc", "output", "-f", process)
+        assert (outcome.out, outcome.err) == ("ready\n", f"corral: {process}: {TROUBLE}\n")  # and not twice
+
+    @pytest.mark.parametrize(
+        ("given", "shown"),
+        [
+            (os.fsdecode(b"p\xff\xfe"), r"p\xff\xfe"),
+            ("p\x1b[31m\n", r"p\x1b[31m\n"),
+            ("ä/..", "ä/.."),
+            ("", "''"),
+            ("-", "-"),
+            ("x" * 200 + "-", "x" * 100 + "\n"),
+        ],
+    )
+    def test_of_what_is_no_id_shows_it_as_it_was_given(
+        self, corral: Corral, house: House, given: str, shown: str
+    ) -> None:
+        outcome = corral("proc", "output", "--", given)
+        assert (outcome.code, outcome.out) == (3, "")
+        assert outcome.err.startswith(f"corral: there is no process {shown.rstrip()}\n")
+
     @pytest.mark.parametrize("options", [[], ["-f"], ["--json"], ["--until", "x"], ["--wait", "1s"], ["-f", "--json"]])
     def test_of_an_unknown_process(self, corral: Corral, house: House, options: list[str]) -> None:
         for process in ("p0123456789", "nonsense", "../agents", "ä"):
@@ -207,6 +248,41 @@ class TestWait:
         house.do(played.end(None, None))
         outcome = corral("proc", "wait", process)
         assert (outcome.code, outcome.out) == (1, f"{process}: unknown\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["wait", "--timeout", "30d"],
+        ["wait", "--timeout", "366d"],
+        ["output", "--wait", "366d"],
+        ["output", "--wait", "366d", "--until", "e"],
+        ["output", "--until", "e", "--json"],
+        ["kill", "--grace", "366d"],
+    ],
+)
+def test_a_time_as_long_as_a_year_is_one(corral: Corral, house: House, words: list[str]) -> None:
+    process = over(house, b"end\n")
+    assert corral("proc", *words, process).code == 0
+
+
+def test_milliseconds_that_an_int_cannot_hold_are_waited_for_all_the_same(corral: Corral, house: House) -> None:
+    process, played = started(house)
+    later = threading.Timer(0.5, lambda: house.do(played.end(7)))
+    later.start()
+    # With what the answer may take besides: 2 to the 32nd, and a tenth of a second.
+    assert corral("proc", "wait", "--timeout", "4294937.4s", process).code == 7
+    later.join()
+
+
+@pytest.mark.parametrize(
+    "words", [["wait", "--timeout", "367d"], ["output", "--wait", "9" * 400], ["kill", "--grace", "60w"]]
+)
+def test_a_longer_one_is_wrong_use_before_anything_is_done(corral: Corral, house: House, words: list[str]) -> None:
+    process, _ = started(house)
+    outcome = corral("proc", *words, process)
+    assert (outcome.code, "at most 366d" in outcome.err) == (2, True)
+    assert house.asked("end") == []
 
 
 class TestWrite:

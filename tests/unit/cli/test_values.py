@@ -1,11 +1,11 @@
-"""Moments: a time back, or a time."""
+"""Moments, a time back or a time, and how long something may be."""
 
 import time
 from datetime import UTC, datetime
 
 import pytest
 
-from corral.cli.command import MOMENT, Option
+from corral.cli.command import MOMENT, SECONDS, Option
 from corral.cli.values import convert
 from corral.domain.errors import WrongUseError
 
@@ -38,3 +38,18 @@ def test_what_is_neither(text: str) -> None:
         convert(SINCE, text)
     assert "10m" in caught.value.remedy
     assert "2025-11-30T14:05" in caught.value.remedy
+
+
+TIMEOUT = Option("timeout", value="S", kind=SECONDS, summary="how long")
+
+
+def test_the_longest_duration_is_a_year() -> None:
+    assert convert(TIMEOUT, "366d") == 366 * 86400.0
+    assert convert(TIMEOUT, "0") == 0.0
+
+
+@pytest.mark.parametrize("text", ["366d1ms", "53w", "99999999999999d", "1" + "0" * 400, "31622401"])
+def test_a_longer_one_is_wrong_use(text: str) -> None:
+    with pytest.raises(WrongUseError) as caught:
+        convert(TIMEOUT, text)
+    assert "at most 366d" in caught.value.remedy

@@ -31,6 +31,19 @@ def test_what_a_shell_cannot_export_is_left_out() -> None:
     assert "BASH_FUNC_x%%" not in environment()
 
 
+def test_a_port_of_the_caller_is_not_the_agents_and_a_declared_one_is() -> None:
+    ports = {"PORT": "20000", "CORRAL_PORT_WEB": "20001"}
+    ambient = {"PORT": "3000", "CORRAL_PORT_WEB": "1"}
+
+    def found(**declared: str) -> dict[str, str]:
+        return agent_environment(
+            ambient, declared, instance="i", home="/h", runtime="/r", team="shop", agent="a", ports=ports
+        )
+
+    assert (found()["PORT"], found()["CORRAL_PORT_WEB"]) == ("20000", "20001")
+    assert found(PORT="8080")["PORT"] == "8080"
+
+
 def test_what_is_declared_wins() -> None:
     assert environment({"NODE_ENV": "test"})["NODE_ENV"] == "test"
 

@@ -137,6 +137,7 @@ def test_a_path_is_no_pattern(path: str) -> None:
 def test_a_plain_path_is_taken_as_it_is() -> None:
     assert plain("app/[id]/*.tsx").overlaps(parse(r"app/\[id\]/\*.tsx"))
     assert not plain("app/[id]").overlaps(parse("app/[id]"))
+    assert parse(plain("app/[id]/*.tsx").text) == plain("app/[id]/*.tsx")
     assert plain("a\udcff").overlaps(parse("a?"))
     assert parse("a/b").is_plain
     assert not parse("a/*").is_plain

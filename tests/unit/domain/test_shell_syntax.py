@@ -139,6 +139,10 @@ RUN_AS_WRITTEN = [
     # The shell would run its trap later, and what is in the background reads nothing.
     "trap 'rm file' EXIT; server &",
     "exec <file; cat &",
+    # They tell one shell from another.
+    "echo $BASH_SUBSHELL &",
+    "echo ${BASHPID} >pid; server &",
+    "eval 'echo $BASHPID' &",
 ]
 
 #: No commands, or not known to be any. bash will say it better.

@@ -17,6 +17,10 @@ AMBIENT = {
     "SSH_ASKPASS": "/usr/bin/ksshaskpass",
     "FORCE_COLOR": "1",
     "COLORTERM": "truecolor",
+    "CARGO_TERM_COLOR": "always",
+    "PY_COLORS": "1",
+    "HGEDITOR": "vim",
+    "DELTA_PAGER": "less",
     "NODE_ENV": "dev",
 }
 
@@ -35,14 +39,13 @@ def test_the_rest_of_the_environment_is_as_it_was() -> None:
 
 def test_an_editor_of_the_person_is_not_opened() -> None:
     found = quiet()
-    assert {found[name] for name in ("EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "KUBE_EDITOR")} == {
-        "false"
-    }
+    editors = "EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR KUBE_EDITOR HGEDITOR SVN_EDITOR FCEDIT"
+    assert {found[name] for name in editors.split()} == {"false"}
 
 
 def test_a_pager_of_the_person_is_not_opened() -> None:
     found = quiet()
-    assert {found[name] for name in ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER")} == {"cat"}
+    assert {found[name] for name in ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "DELTA_PAGER")} == {"cat"}
 
 
 def test_what_the_team_declares_wins_over_the_defaults() -> None:
@@ -74,7 +77,13 @@ def test_an_editor_for_one_program_is_for_that_program() -> None:
 def test_without_a_terminal_there_are_no_colours() -> None:
     found = quiet()
     assert (found["TERM"], found["NO_COLOR"], found["CLICOLOR"]) == ("dumb", "1", "0")
-    assert not {"FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM"} & found.keys()
+    assert not {"FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM", "CARGO_TERM_COLOR", "PY_COLORS"} & found.keys()
+
+
+def test_colours_of_one_program_that_are_asked_for_are_for_that_program() -> None:
+    found = quiet("PY_COLORS", CARGO_TERM_COLOR="always")
+    assert (found["PY_COLORS"], found["CARGO_TERM_COLOR"], found["NO_COLOR"]) == ("1", "always", "1")
+    assert quiet(tty=True)["PY_COLORS"] == "1"
 
 
 def test_on_a_terminal_colours_are_up_to_the_program() -> None:

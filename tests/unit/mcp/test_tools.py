@@ -11,7 +11,7 @@ from corral.mcp.parameters import checked, schema_of
 from corral.mcp.reference import render
 from corral.mcp.texts import INSTRUCTIONS
 from corral.mcp.tool import Tool
-from corral.mcp.tools import EXECUTE, PROCESS_OUTPUT, TOOLS
+from corral.mcp.tools import EXECUTE, PROCESS_LIST, PROCESS_OUTPUT, PROCESS_REMOVE, TOOLS
 
 ROOT = Path(__file__).parents[3]
 
@@ -65,13 +65,16 @@ class TestEveryTool:
             given = {one.name: _example(one.kind) for one in tool.parameters if one.required or one is parameter}
             if "process_id" in given:
                 given["process_id"] = "p3f09ac12de"
+            if "lease" in given:
+                given["lease"] = "l57"
             if tool is EXECUTE:
                 given["command"] = "a"
             call = tool.call(checked(tool.name, tool.parameters, given))
             value = given[parameter.name]
             expected = "1" if value is True else str(value)
             found = f"{call.path} {call.parameters} {call.body!r}"
-            assert expected.lower() in found.lower() or repr(value) in found, (parameter.name, found)
+            words = [str(word) for word in value] if isinstance(value, list) else [expected]
+            assert all(word.lower() in found.lower() for word in words) or repr(value) in found, (parameter.name, found)
 
 
 def _example(kind: str) -> object:
@@ -101,6 +104,13 @@ def test_what_a_model_must_know_is_said() -> None:
     for what in ("`next`", "after=0", "until", "wait"):
         assert what in PROCESS_OUTPUT.description, what
     assert "background=true" in INSTRUCTIONS
+
+
+def test_how_much_is_kept_is_said() -> None:
+    for what in ("2048 of yours may run", "the last 200", "8 MiB", "512 MiB", "corral.toml"):
+        assert what in PROCESS_LIST.description, what
+    assert "not removed" not in PROCESS_LIST.description
+    assert "end some with process_kill" in PROCESS_REMOVE.description
 
 
 def test_the_reference_is_what_models_are_told() -> None:

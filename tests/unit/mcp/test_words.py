@@ -88,3 +88,9 @@ def test_what_was_done() -> None:
         words.signalled({"process_id": P, "signal": "SIGINT", "reached": 2}) == f"SIGINT was sent to 2 processes of {P}"
     )
     assert words.removed({"process_id": P, "removed": True}) == f"{P} and its output are gone"
+
+
+def test_output_that_is_not_recorded_is_told_of() -> None:
+    trouble = "its output is not recorded: No space left on device"
+    assert trouble in words.output({**ENDED, "closed": False, "trouble": trouble})
+    assert words.processes({"processes": [{**LISTED, "trouble": trouble}, LISTED]}).splitlines()[1] == f"    {trouble}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
-from corral.ports.keeper import PROTOCOL, ExitStatus, Hello, Inventory
+from corral.ports.keeper import PROTOCOL, ExitStatus, Hello, HostPorts, Inventory, Listening
 from corral.ports.processes import Execution, OutputPage, Process, ProcessOrder, Survivor
 
 
@@ -97,6 +97,9 @@ class FakeKeeper:
         #: Programs that are not there.
         self.missing: set[str] = set()
         self.refuse: CorralError | None = None
+        #: Ports that somebody listens on, and by team who listens on what.
+        self.taken: set[int] = set()
+        self.listeners: dict[str, list[Listening]] = {}
         self._waiting = 0
 
     async def inventory(self, team: str) -> Inventory:
@@ -107,6 +110,15 @@ class FakeKeeper:
         return Hello(
             protocol=PROTOCOL, version="0", instance="i", user="u", host="h", boot_id="b", pid=1, containment="process"
         )
+
+    async def host_ports(self, ports: list[int]) -> HostPorts:
+        self.asked.append(("host_ports", {"ports": ports}))
+        await asyncio.sleep(0)
+        return HostPorts(ephemeral=(32768, 60999), taken=[port for port in ports if port in self.taken])
+
+    async def listening(self, team: str, ports: list[int]) -> list[Listening]:
+        self.asked.append(("listening", {"team": team, "ports": ports}))
+        return self.listeners.get(team, [])
 
     @property
     def waiting(self) -> int:

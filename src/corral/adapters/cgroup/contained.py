@@ -36,6 +36,7 @@ class Sweep(Protocol):
     async def note_ports(self, team: str, also: Iterable[int]) -> None: ...
     async def end_rest(self, team: str, grace: float) -> Ended: ...
     async def freeze_except(self, team: str, runs: Mapping[str, str], held: Set[int], *, frozen: bool) -> None: ...
+    async def members(self, team: str) -> dict[str, list[int]]: ...
     async def census(self, team: str) -> list[Check]: ...
 
 
@@ -95,6 +96,14 @@ class Contained:
                 f"{', '.join(moving)} did not stand still within {_FREEZE_SECONDS:g} seconds",
                 "a process of it waits for the kernel (state D); the rest of it stands still",
             )
+
+    async def members(self, team: str, agents: Mapping[str, Sequence[Cgroup]]) -> dict[str, list[int]]:
+        """Agent → the pids of all in its cgroups, and of what left them and still carries its marker."""
+        found = {agent: dict.fromkeys(pids) for agent, pids in (await self._sweep.members(team)).items()}
+        for agent, groups in agents.items():
+            for group in groups:
+                found.setdefault(agent, {}).update(dict.fromkeys(group.pids()))
+        return {agent: list(pids) for agent, pids in found.items()}
 
     async def census(self, team: str, groups: Sequence[Cgroup]) -> list[Check]:
         """What is left: the checks of the level below, with processes that only their cgroup gives away; cgroups."""

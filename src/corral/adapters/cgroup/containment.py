@@ -17,6 +17,7 @@ from corral.adapters.cgroup import limits as limit_files
 from corral.adapters.cgroup import usage as usage_files
 from corral.adapters.cgroup.contained import Contained
 from corral.adapters.cgroup.home import Home
+from corral.adapters.cgroup.tree import Cgroup
 from corral.adapters.procfs.containment import ProcessContainment
 from corral.domain.errors import CorralError
 from corral.domain.limits import NO_LIMITS, Limits
@@ -111,6 +112,14 @@ class CgroupContainment:
             named = {use.agent for use in found}
             found = [*(use for use in await self._sweep.usage(team) if use.agent not in named), *found]
         return found
+
+    async def members(self, team: str) -> dict[str, list[int]]:
+        """See `Containment.members`."""
+        agents: dict[str, list[Cgroup]] = {}
+        for place in self._home.teams(team):
+            for group in place.children():
+                agents.setdefault(os.path.basename(group.path), []).append(group)
+        return await self._contained.members(team, agents)
 
     async def forget_team(self, team: str) -> None:
         """See `Containment.forget_team`."""

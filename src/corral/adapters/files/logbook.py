@@ -13,6 +13,7 @@ import codecs
 import mmap
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 
 import msgspec
 
@@ -62,8 +63,8 @@ class LogBook:
 
     def recorded(self, run: str) -> int:
         """See `Log.recorded`."""
-        for segment in (_Segment(self._path), _Segment(self._path + ".1")):
-            for raw in segment.lines_with(_encoder.encode(run)) if segment.exists else ():
+        for segment in reversed(self._segments()):
+            for raw in segment.lines_with(_encoder.encode(run)):
                 line = _decode(raw)
                 if line is not None and line.run == run:
                     return line.end
@@ -102,7 +103,7 @@ class LogBook:
 
         `lines` asks for at least that many lines of text if there are that many; `since` leaves out what is older.
         """
-        segments = [segment for segment in (_Segment(self._path + ".1"), _Segment(self._path)) if segment.exists]
+        segments = self._segments()
         if not segments:
             return LogPage(entries=[], next=after or 0)
         start = segments[0].base
@@ -134,20 +135,46 @@ class LogBook:
                     return position
         return segments[0].base
 
+    def _segments(self) -> list[_Segment]:
+        """The files that there are, the older one first."""
+        before = _Segment(self._path + ".1")
+        return [segment for segment in (before, _Segment(self._path, before.end)) if segment.exists]
+
     def _open(self) -> None:
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-        self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        before = _Segment(self._path + ".1")
+        segment = _Segment(self._path, before.end)
+        if segment.headless:
+            with open(self._path, "rb") as file:
+                self._begin(segment.base, file.read())
+        elif not segment.exists:
+            self._begin(before.end)
         segment = _Segment(self._path)
-        if segment.exists:
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+        try:
             self._base, self._size = segment.base, segment.end - segment.base
             if segment.torn:
                 # A full disk or a kill cut the last line; what comes now must not become part of it.
-                self._size += _write_all(self._descriptor, b"\n")
-        else:
-            previous = _Segment(self._path + ".1")
-            self._base, self._size = (previous.end if previous.exists else 0), 0
-            os.ftruncate(self._descriptor, 0)
-            _write_all(self._descriptor, _encoder.encode({"base": self._base}) + b"\n")
+                self._size += _write_all(descriptor, b"\n")
+        except OSError:
+            os.close(descriptor)
+            raise
+        self._descriptor = descriptor
+
+    def _begin(self, base: int, content: bytes = b"") -> None:
+        """Put a file in its place that has its first line. Whole or not at all: without that line it is not a log."""
+        new = self._path + ".new"
+        try:
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            try:
+                _write_all(descriptor, _encoder.encode({"base": base}) + b"\n" + content)
+            finally:
+                os.close(descriptor)
+            os.replace(new, self._path)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(new)
+            raise
 
     def _rotate(self) -> None:
         self.close()
@@ -158,9 +185,12 @@ class LogBook:
 class _Segment:
     """One file of a log: its first line tells where in the whole it begins."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, begins_at: int | None = None) -> None:
+        """`begins_at` is where it begins if its first line is not there to tell; None if that is not known."""
         self._path = path
         self.exists = False
+        #: A full disk swallowed its first line. All others are there.
+        self.headless = False
         #: The last line is not complete.
         self.torn = False
         self.base = 0
@@ -176,10 +206,11 @@ class _Segment:
         if not head.endswith(b"\n"):
             return  # made but never written: a full disk
         try:
-            self.base = _head_decoder.decode(head).get("base", 0)
+            self.base, self._head = _head_decoder.decode(head).get("base", 0), len(head)
         except msgspec.DecodeError:
-            return
-        self._head = len(head)
+            if begins_at is None:
+                return
+            self.base, self._head, self.headless = begins_at, 0, True
         self.end = self.base + size - self._head
         self.exists = True
 

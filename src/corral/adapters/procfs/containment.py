@@ -120,13 +120,28 @@ class ProcessContainment:
 
     def _usage(self, team: str) -> list[Usage]:
         everyone = proc.every_process()
-        marked = [process for process in self._of_team(everyone, team) if not _is_server(process)]
-        families: dict[str, list[Process]] = {}
-        for process in marked:
-            agent = proc.marker_value(proc.environment(process.pid), _AGENT)
-            if agent:
-                families.setdefault(agent, []).append(process)
+        families = self._families(everyone, team)
         return usage_files.of_families(everyone, families, level=self.level, leave_out=self.is_launch_shell)
+
+    async def members(self, team: str) -> dict[str, list[int]]:
+        """See `Containment.members`."""
+        return await asyncio.to_thread(self._members, team)
+
+    def _members(self, team: str) -> dict[str, list[int]]:
+        everyone = proc.every_process()
+        return {
+            agent: [process.pid for process in proc.with_descendants(everyone, family)]
+            for agent, family in self._families(everyone, team).items()
+        }
+
+    def _families(self, everyone: list[Process], team: str) -> dict[str, list[Process]]:
+        """Agent → the processes that carry its marker."""
+        families: dict[str, list[Process]] = {}
+        for process in self._of_team(everyone, team):
+            agent = proc.marker_value(proc.environment(process.pid), _AGENT)
+            if agent and not _is_server(process):
+                families.setdefault(agent, []).append(process)
+        return families
 
     async def forget_team(self, team: str) -> None:
         """See `Containment.forget_team`. There is nothing but processes at this level."""

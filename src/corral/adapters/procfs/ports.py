@@ -11,12 +11,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs import sockets
-from corral.ports.keeper import Residue
+from corral.ports.keeper import Listening, Residue
 
 #: The tables of the kernel, and the state of a socket that others may send to: TCP_LISTEN, or for UDP a socket that is
 #: not connected (TCP_CLOSE).
@@ -39,6 +39,10 @@ class Port:
         raw = b"".join(struct.pack("=I", word) for word in words)
         family, form = (socket.AF_INET, "{}") if len(raw) == 4 else (socket.AF_INET6, "[{}]")
         return f"{self.table.removesuffix('6')} {form.format(socket.inet_ntop(family, raw))}:{int(port, 16)}"
+
+    @property
+    def number(self) -> int:
+        return int(self.place.rpartition(b":")[2], 16)
 
 
 class Noted:
@@ -72,6 +76,34 @@ class Noted:
         holders = sockets.holders(set(left))
         self._ports = {port: others for port, others in self._ports.items() if port in left.values()}
         return [_residue(port, holders[inode]) for inode, port in left.items()]
+
+
+def listening(members: Mapping[str, Sequence[int]], wanted: Sequence[int]) -> list[Listening]:
+    """What the processes of agents (agent → pids) listen on with TCP, and who else listens on one of the `wanted`.
+
+    A port is named once for an agent, with the oldest of its processes that listen; those that share a socket are one.
+    """
+    tcp = {inode: port.number for inode, port in _listening().items() if port.table.startswith("tcp")}
+    agents = {pid: agent for agent, pids in members.items() for pid in pids}
+    held = sockets.holders(set(tcp), agents)
+    found: dict[tuple[str, int], int | None] = {}
+    for inode, pids in held.items():
+        for pid in pids:
+            key = (agents[pid], tcp[inode])
+            found[key] = min(pid, found.get(key) or pid)
+    asked = set(wanted)
+    others = {inode for inode, pids in held.items() if not pids and tcp[inode] in asked}
+    for inode, pids in sockets.holders(others).items():
+        found["", tcp[inode]] = min(pids, default=None)
+    return [
+        Listening(port=port, agent=agent, pid=pid, command="" if pid is None else proc.command_line(pid))
+        for (agent, port), pid in sorted(found.items(), key=lambda item: item[0])
+    ]
+
+
+def listened_on() -> set[int]:
+    """Every TCP port that somebody of this host listens on."""
+    return {port.number for port in _listening().values() if port.table.startswith("tcp")}
 
 
 def _listening() -> dict[int, Port]:

@@ -331,6 +331,14 @@ class SystemdContainment:
         """The slices that are the team's alone."""
         return self._slices.names_for(team)
 
+    async def members(self, team: str) -> dict[str, list[int]]:
+        """See `Containment.members`."""
+        agents: dict[str, list[Cgroup]] = {}
+        for scope, group in (await self._found(team)).items():
+            if group is not None:
+                agents.setdefault(scope.agent, []).append(group)
+        return await self._contained.members(team, agents)
+
     async def census(self, team: str) -> list[Check]:
         """See `Containment.census`."""
         residue: list[Residue] = []

@@ -18,8 +18,10 @@ from corral.ports.keeper import (
     Check,
     Ended,
     Hello,
+    HostPorts,
     Inventory,
     Launch,
+    Listening,
     LogPage,
     Repository,
     Started,
@@ -134,6 +136,12 @@ class KeeperClient:
 
     async def usage(self, team: str) -> list[Usage]:
         return await self._call(list[Usage], "usage", team=team)
+
+    async def host_ports(self, ports: list[int]) -> HostPorts:
+        return await self._call(HostPorts, "host_ports", ports=ports)
+
+    async def listening(self, team: str, ports: list[int]) -> list[Listening]:
+        return await self._call(list[Listening], "listening", team=team, ports=ports)
 
     async def over(self, team: str, runs: dict[str, str]) -> list[str]:
         return await self._call(list[str], "over", team=team, runs=runs)

@@ -1,0 +1,52 @@
+"""Ports as the daemon tells of them. These classes are the schemas of the OpenAPI document as well."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from corral.service import port_blocks
+
+_NAME = "null for the first port of a block, which is PORT, and for one without a name"
+
+
+class _Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every answer: all keys are always there."""
+
+
+class Port(_Answer, frozen=True):
+    """A port of an agent."""
+
+    port: int
+    name: Annotated[str | None, Meta(description=_NAME)]
+    agent: str
+    team: str
+
+
+class PortUse(_Answer, frozen=True):
+    """A port that is an agent's, that it listens on, or both."""
+
+    port: int
+    team: Annotated[str | None, Meta(description="null with `agent`: no agent of these listens there, yet one has it")]
+    agent: str | None
+    name: Annotated[str | None, Meta(description=_NAME)]
+    listening: Annotated[bool, Meta(description="a process of the agent listens on it, with TCP")]
+    pid: Annotated[int | None, Meta(description="of who listens; null if nobody does, or if it cannot be seen")]
+    command: str
+    leased: Annotated[bool, Meta(description="it is in the agent's own block")]
+
+
+def use(found: port_blocks.PortUse) -> PortUse:
+    """One line of the list."""
+    return PortUse(
+        port=found.port,
+        team=found.team,
+        agent=found.agent,
+        name=found.name,
+        listening=found.listening,
+        pid=found.pid,
+        command=found.command,
+        leased=found.leased,
+    )

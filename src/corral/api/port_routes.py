@@ -1,0 +1,47 @@
+"""The routes of ports."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from corral.api import answers, port_answers, requests
+from corral.domain.errors import WrongUseError
+from corral.domain.records import Agent
+from corral.service.port_blocks import PortBlocks
+from corral.service.resolve import find_agent, find_team
+from corral.supervise.registry import Registry
+
+
+class PortApi:
+    """One method a route."""
+
+    def __init__(self, registry: Registry, ports: PortBlocks) -> None:
+        self._registry = registry
+        self._ports = ports
+
+    async def get_port(self, request: Request) -> Response:
+        if not requests.text(request, "agent"):
+            raise WrongUseError("which agent?", "name it with --agent; in an agent it is that one")
+        agent, name = self._agent(request), requests.text(request, "name")
+        port = await self._ports.port(requests.caller(request), agent, name)
+        return answers.json(port_answers.Port(port=port, name=name or None, agent=agent.name, team=agent.team))
+
+    async def list_ports(self, request: Request) -> Response:
+        found = await self._ports.uses(self._chosen(request))
+        return answers.json([port_answers.use(one) for one in found])
+
+    def _chosen(self, request: Request) -> list[Agent]:
+        if requests.text(request, "agent"):
+            return [self._agent(request)]
+        team = requests.text(request, "team")
+        names = [find_team(self._registry, name=team).name] if team else sorted(self._registry.teams)
+        return [agent for name in names for agent in self._registry.of_team(name).values()]
+
+    def _agent(self, request: Request) -> Agent:
+        return find_agent(
+            self._registry,
+            team=requests.text(request, "team"),
+            agent=requests.text(request, "agent"),
+            cwd=requests.text(request, "cwd"),
+        )

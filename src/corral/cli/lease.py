@@ -1,0 +1,219 @@
+"""`corral lease`: who may write which files."""
+
+from corral.cli.command import AGENTS, INTEGER, SECONDS, TEAM, Argument, Command, Invocation, Option
+from corral.cli.output import plain, say, write_json
+from corral.cli.proc_targets import Whose, whose
+from corral.cli.table import lines
+from corral.client.answers import Record, ask
+from corral.client.wire import ANSWER_SECONDS
+from corral.domain.errors import CorralError
+
+_AGENT = Option(
+    "agent",
+    value="AGENT",
+    summary="in the name of this agent, AGENT or TEAM/AGENT; in an agent, that one",
+    offers=AGENTS,
+)
+_TOKEN = Option("token", value="N", kind=INTEGER, summary="refuse (exit 4) if the lease has another token")
+_PATTERNS = Argument("PATTERN", summary="from the top of the repository: src/, '*.md', 'src/**/*.py'", repeated=True)
+_LEASE = Argument("LEASE", summary="the name of the lease, such as l42")
+
+
+def acquire(invocation: Invocation) -> int:
+    answer = _ask_for(invocation, "/v1/leases")
+    if invocation.json:
+        write_json(answer)
+    else:
+        say(
+            f"{answer.get('lease')}  token {answer.get('token')}  {_patterns(answer)}  until {answer.get('expires_at')}"
+        )
+    return 0
+
+
+def wait(invocation: Invocation) -> int:
+    answer = _ask_for(invocation, "/v1/leases/wait")
+    if invocation.json:
+        write_json(answer)
+    return 0
+
+
+def _ask_for(invocation: Invocation, path: str) -> Record:
+    of, seconds = whose(invocation), invocation.number("wait")
+    if seconds is None:
+        seconds = 0.0 if path == "/v1/leases" else 366 * 86400.0
+    body: Record = {
+        "patterns": invocation.words("PATTERN"),
+        "shared": invocation.flag("shared"),
+        "literal": invocation.flag("literal"),
+        "ttl": invocation.number("ttl"),
+        "wait": seconds,
+    }
+    return ask(of.places, "POST", of.request(path), body, seconds=seconds + ANSWER_SECONDS)
+
+
+def check(invocation: Invocation) -> int:
+    of = whose(invocation)
+    paths = [("path", path) for path in invocation.words("PATH")]
+    answer = ask(of.places, "GET", of.request("/v1/leases/check", *paths))
+    if invocation.json:
+        write_json(answer)
+    return 0
+
+
+def renew(invocation: Invocation) -> int:
+    return _with_each(invocation, "renew", "until {expires_at}")
+
+
+def release(invocation: Invocation) -> int:
+    return _with_each(invocation, "release", "released")
+
+
+def _with_each(invocation: Invocation, verb: str, told: str) -> int:
+    """Each for itself: one that is gone keeps no other."""
+    of, token = whose(invocation), invocation.integer("token")
+    done: list[Record] = []
+    failures: list[CorralError] = []
+    for lease in invocation.words("LEASE"):
+        try:
+            done.append(ask(of.places, "POST", _about(of, lease, verb), {"token": token}))
+        except CorralError as error:
+            failures.append(error)
+    if invocation.json and done:
+        write_json(done if len(invocation.words("LEASE")) > 1 else done[0])
+    elif not invocation.json:
+        for answer in done:
+            say(f"{answer.get('lease')}: {told.format(expires_at=answer.get('expires_at'))}")
+    if failures:
+        raise failures[0]
+    return 0
+
+
+def _about(of: Whose, lease: str, verb: str) -> str:
+    # What is no name must not lead to another path.
+    name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in lease)
+    return of.request(f"/v1/leases/{name}/{verb}")
+
+
+def ls(invocation: Invocation) -> int:
+    of = whose(invocation)
+    return show(invocation, ask(of.places, "GET", Whose(of.places, of.team, None).request("/v1/leases")))
+
+
+def show(invocation: Invocation, answer: Record) -> int:
+    """A list of leases, or of locks."""
+    if invocation.json:
+        write_json(answer)
+        return 0
+    found = answer.get("leases")
+    rows = [
+        [
+            str(one.get("lease")),
+            plain(str(one.get("agent"))) + (" (suspect)" if one.get("suspect") else ""),
+            str(one.get("mode")),
+            str(one.get("since")),
+            _patterns(one),
+        ]
+        for one in (found if isinstance(found, list) else [])
+    ]
+    for line in lines([["LEASE", "HOLDER", "MODE", "SINCE", "WHAT"], *rows]) if rows else ():
+        say(line)
+    return 0
+
+
+def _patterns(answer: Record) -> str:
+    patterns = answer.get("patterns")
+    return plain(" ".join(map(str, patterns))) if isinstance(patterns, list) else ""
+
+
+_LITERAL = Option("literal", summary="the patterns are paths, whatever characters they have")
+_SHARED = Option("shared", summary="together with others that are shared, and with no exclusive one")
+
+COMMAND = Command(
+    "lease",
+    "hold files, so that nobody else changes them meanwhile",
+    description=(
+        "A lease is on patterns of files of the repository: nobody else gets one that can name the same file. In a\n"
+        "pattern * and ? stay within a name, [a-z] is a set, ** is any number of directories, and a slash at the end\n"
+        "means everything below. A lease of an agent lives as long as the agent's run; nobody has to renew it. Every\n"
+        "lease has a token that is greater than all before."
+    ),
+    examples=(
+        ("corral lease acquire src/api/", "hold everything below src/api"),
+        ("corral lease check src/api/users.py", "may I change this file?"),
+        ("corral lease ls", "who holds what"),
+    ),
+    commands=(
+        Command(
+            "lease acquire",
+            "hold all that the patterns name, or nothing",
+            description=(
+                "Refused (exit 4) if somebody else holds a file that one of them can name; the error names the\n"
+                "holder, the pattern and until when. With --wait it stands in line: first come, first served. A wait\n"
+                "that could never end, because the holder waits for you, is refused at once."
+            ),
+            examples=(
+                ("corral lease acquire src/api/ 'docs/*.md'", "both, or nothing"),
+                ("corral lease acquire --wait 5m src/", "stand in line for up to five minutes"),
+                ("corral lease acquire --shared src/", "others may read too, nobody may write"),
+            ),
+            arguments=(_PATTERNS,),
+            options=(
+                _SHARED,
+                Option("ttl", value="S", kind=SECONDS, summary="how long it stays without a sign of life"),
+                Option("wait", value="S", kind=SECONDS, summary="stand in line for so long"),
+                _LITERAL,
+                _AGENT,
+                TEAM,
+            ),
+            run=acquire,
+        ),
+        Command(
+            "lease renew",
+            "show that you still need a lease",
+            description="For people: the daemon renews those of agents by itself while they run.",
+            examples=(("corral lease renew l42", "its whole time again"),),
+            arguments=(Argument("LEASE", summary="the name of the lease", repeated=True),),
+            options=(_TOKEN, _AGENT, TEAM),
+            run=renew,
+        ),
+        Command(
+            "lease release",
+            "give leases back",
+            examples=(("corral lease release l42", "others can have it now"),),
+            arguments=(Argument("LEASE", summary="the name of the lease", repeated=True),),
+            options=(_TOKEN, _AGENT, TEAM),
+            run=release,
+        ),
+        Command(
+            "lease ls",
+            "list the leases of the repository",
+            examples=(("corral lease ls", "who holds what, and since when"),),
+            options=(_AGENT, TEAM),
+            run=ls,
+        ),
+        Command(
+            "lease check",
+            "may these files be changed?",
+            description="Exit code 0 if they are free or mine, 4 if somebody else holds one of them.",
+            examples=(("corral lease check src/api/users.py && vi src/api/users.py", "only if nobody holds it"),),
+            arguments=(Argument("PATH", summary="a path from the top of the repository", repeated=True),),
+            options=(_AGENT, TEAM),
+            run=check,
+        ),
+        Command(
+            "lease wait",
+            "wait until files are free",
+            description="Holds nothing when it returns: to hold them, use acquire --wait.",
+            examples=(("corral lease wait --wait 10m src/api/", "until nobody else holds it"),),
+            arguments=(_PATTERNS,),
+            options=(
+                _SHARED,
+                Option("wait", value="S", kind=SECONDS, summary="at most so long; exit 4 then"),
+                _LITERAL,
+                _AGENT,
+                TEAM,
+            ),
+            run=wait,
+        ),
+    ),
+)

@@ -1,0 +1,87 @@
+"""Whom a word means as a recipient or a sender of messages.
+
+A party is an agent, `TEAM/AGENT`, or a person, by the name of their OS user. People are written with an @, so that a
+person and an agent of the same name are never taken for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from corral.domain.errors import NotFoundError, WrongUseError
+
+PERSON, ROLE, EVERYONE = "@", "role:", "all"
+#: How many an error names: a team may have a thousand agents.
+_MOST_NAMED = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Who there is."""
+
+    #: Team → agent → its role: the name of its table in corral.toml.
+    agents: Mapping[str, Mapping[str, str]]
+    people: AbstractSet[str]
+
+
+def shown(party: str) -> str:
+    """The party as it is written and read: `shop/api`, `@ann`."""
+    return party if "/" in party else PERSON + party
+
+
+def recipients(words: Sequence[str], *, sender: str, team: Callable[[], str], known: Known) -> list[str]:
+    """All parties that the words mean, each once; if one of the words means nobody, `NotFoundError` with all of those.
+
+    `team` is asked for where a word is about one and names none. A role, and everyone, are the others: not the sender.
+    """
+    found: dict[str, None] = {}
+    nobody: list[str] = []
+    for word in words:
+        parties = _meant(word, sender, team, known)
+        if not parties:
+            nobody.append(word)
+        found.update(dict.fromkeys(parties))
+    if nobody:
+        raise _unknown(nobody, sender, words, team, known)
+    return list(found)
+
+
+def party(word: str, *, sender: str, team: Callable[[], str], known: Known) -> str:
+    """The one party that a word means; `WrongUseError` for a word that may mean several."""
+    if word == EVERYONE or word.startswith(ROLE):
+        raise WrongUseError(f"{word} may be several", "name one: AGENT, TEAM/AGENT or @PERSON")
+    (found,) = recipients([word], sender=sender, team=team, known=known)
+    return found
+
+
+def _meant(word: str, sender: str, team: Callable[[], str], known: Known) -> list[str]:
+    if word.startswith(PERSON):
+        person = word.removeprefix(PERSON)
+        return [person] if person in known.people else []
+    if word == EVERYONE or word.startswith(ROLE):
+        here = team()
+        role = None if word == EVERYONE else word.removeprefix(ROLE)
+        agents = known.agents.get(here, {})
+        parties = [f"{here}/{agent}" for agent, of in agents.items() if role is None or role == of]
+        return [one for one in parties if one != sender]
+    named, slash, agent = word.rpartition("/")
+    of_team = named if slash else team()
+    return [f"{of_team}/{agent}"] if agent in known.agents.get(of_team, {}) else []
+
+
+def _unknown(
+    nobody: Sequence[str], sender: str, words: Sequence[str], team: Callable[[], str], known: Known
+) -> NotFoundError:
+    needs_team = any(not word.startswith(PERSON) and "/" not in word for word in words)
+    teams = [team()] if needs_team else sorted(known.agents)
+    there = [f"{one}/{agent}" for one in teams for agent in known.agents.get(one, {})]
+    roles = dict.fromkeys(ROLE + role for one in teams for role in known.agents.get(one, {}).values())
+    choices = [one for one in there if one != sender] + list(roles) + [shown(one) for one in sorted(known.people)]
+    more = f" and {len(choices) - _MOST_NAMED} more" if len(choices) > _MOST_NAMED else ""
+    return NotFoundError(
+        f"there is nobody to write to as {', '.join(nobody)}; nothing was sent",
+        f"there are: {', '.join(choices[:_MOST_NAMED]) or 'none'}{more}",
+        unknown=list(nobody),
+    )

@@ -1,0 +1,249 @@
+"""The use cases around ports: a block for every agent, a port for a name, and who listens on what."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import msgspec
+
+from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.port_blocks import AgentKey, Block, Blocks, Pool, check_name
+from corral.domain.records import SUPERVISOR, Agent, NewEvent, Who
+from corral.ports.keeper import HostPorts, Listening
+from corral.ports.store import Change, Item
+from corral.service.context import Context
+from corral.service.ledger import Ledger
+from corral.service.reaching import keeper_soon
+
+log = logging.getLogger("corral.daemon")
+
+_KIND = "ports"
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortUse:
+    """A port that an agent has, that it listens on, or both; or that it has, and that somebody else listens on."""
+
+    port: int
+    #: None if it is nobody's of these teams who listens.
+    team: str | None
+    agent: str | None
+    #: The name that it has in the agent's block; None for `PORT` itself, and where it has none.
+    name: str | None
+    listening: bool
+    pid: int | None
+    command: str
+    #: It is in the agent's own block.
+    leased: bool
+
+
+class PortBlocks:
+    """The use cases. What is decided is decided and written by one at a time, and told when it is on the disk."""
+
+    def __init__(self, context: Context, ledger: Ledger) -> None:
+        self._store = context.store
+        self._registry = context.registry
+        self._supervisor = context.supervisor
+        self._now = context.now
+        self._ledger = ledger
+        self._blocks = Blocks()
+        self._deciding = asyncio.Lock()
+        ledger.keep(self._read)
+
+    async def _read(self) -> Callable[[], None]:
+        found = {
+            _agent_key(item.key): msgspec.msgpack.decode(item.value, type=Block)
+            for item in await self._store.items(_KIND)
+        }
+
+        def put() -> None:
+            self._blocks = Blocks(found)
+
+        return put
+
+    async def settle(self) -> None:
+        """Free the blocks of agents that are not there any more: a daemon may die before it gets to that."""
+        gone = [key for key in self._blocks.owners() if key not in self._registry.agents]
+        if gone:
+            await self._free(SUPERVISOR, gone)
+
+    # Blocks
+
+    async def allocate(self, who: Who, team: str, pool: Pool, wanted: Mapping[str, Sequence[str]]) -> dict[str, Block]:
+        """A block for each agent (agent → the names that it declares), on the disk when this returns, in one write.
+
+        An agent that has a block keeps it, if it is still what the file asks for. Nobody listened on a port of a new
+        one at the time. Agents that nothing is left for are not in the answer. What is wanted must not be running.
+        """
+        async with self._deciding:
+            ephemeral = (await self._look([])).ephemeral
+            known = {agent: self._blocks.get((team, agent)) for agent in wanted}
+            kept = {
+                agent: block
+                for agent, block in known.items()
+                if block is not None and block.suits(pool, ephemeral, wanted[agent])
+            }
+            missing = [agent for agent in wanted if agent not in kept]
+            firsts = await self._free_slots(pool, ephemeral, len(missing)) if missing else []
+            fresh = {agent: Block(first, pool.block) for agent, first in zip(missing, firsts, strict=False)}
+            given = {agent: block.with_names(wanted[agent]) for agent, block in {**kept, **fresh}.items()}
+            changed = {(team, agent): block for agent, block in given.items() if block != known[agent]}
+            outgrown = [(team, agent) for agent in fresh if known[agent] is not None]
+            freed = [_event("port.freed", key, block) for key in outgrown if (block := self._blocks.drop(key))]
+            for key, block in changed.items():
+                self._blocks.put(key, block)
+            if changed:
+                await self._write(who, changed, [*freed, *(_allocated(key, block) for key, block in changed.items())])
+        return given
+
+    async def _free_slots(self, pool: Pool, ephemeral: tuple[int, int], count: int) -> list[int]:
+        """The first ports of so many slots that nobody has and nobody listens in; fewer if there are not so many."""
+        # Another instance on this host begins elsewhere, so that two that come up at once do not reach for the same.
+        candidates = self._blocks.candidates(pool, ephemeral, seed=zlib.crc32(self._store.instance.encode()))
+        found: list[int] = []
+        while len(found) < count:
+            batch = list(islice(candidates, count - len(found)))
+            if not batch:
+                break
+            taken = set(
+                (await self._look([port for first in batch for port in range(first, first + pool.block)])).taken
+            )
+            found += [first for first in batch if taken.isdisjoint(range(first, first + pool.block))]
+        # A write of somebody else's that was refused may have brought blocks back meanwhile.
+        return [first for first in found if self._blocks.is_free(first, pool.block)]
+
+    async def free(self, who: Who, team: str, agents: Collection[str] | None = None) -> list[AgentKey]:
+        """Take the blocks of these agents away, or of all of a team. Those that are left: the store could not be
+        written, and they go with the next daemon, or the next time that this is tried.
+        """
+        owners = self._blocks.owners(team, agents)
+        if owners:
+            await self._free(who, owners)
+        return self._blocks.owners(team, agents)
+
+    async def _free(self, who: Who, keys: Iterable[AgentKey]) -> None:
+        async with self._deciding:
+            dropped = {key: block for key in keys if (block := self._blocks.drop(key)) is not None}
+            try:
+                events = [_event("port.freed", key, block) for key, block in dropped.items()]
+                await self._write(who, dict.fromkeys(dropped), events)
+            except CorralError as error:
+                log.error("ports of %s are not freed: %s", ", ".join("/".join(key) for key in dropped), error.message)
+
+    # Ports
+
+    async def port(self, who: Who, agent: Agent, name: str) -> int:
+        """The port of that name in the agent's block, always the same; without a name its first, which is `PORT`.
+
+        A new name gets the next port that nobody listens on; `RefusedError` if there is none.
+        """
+        if name:
+            check_name(name)
+        async with self._deciding:
+            block = self._block(agent)
+            if not name:
+                return block.first
+            if name not in block.names:
+                taken = (await self._look(block.nameless)).taken
+                block = self._block(agent).with_names([name], taken=frozenset(taken))
+                self._blocks.put(agent.key, block)
+                data: dict[str, object] = {"name": name, "port": block.names[name]}
+                event = NewEvent(event="port.allocated", team=agent.team, agent=agent.name, data=data)
+                await self._write(who, {agent.key: block}, [event])
+            return block.names[name]
+
+    def _block(self, agent: Agent) -> Block:
+        block = self._blocks.get(agent.key)
+        if block is None:
+            raise NotFoundError(
+                f"{agent.team}/{agent.name} has no ports: it was started by a version that gave it none, or there were "
+                "none left",
+                f"corral stop {agent.team}/{agent.name}, then corral up: it gets them when it is started",
+            )
+        return block
+
+    # Looking
+
+    async def uses(self, agents: Sequence[Agent]) -> list[PortUse]:
+        """The ports of these agents, by team, agent and port: those that are theirs, and those that they listen on."""
+        teams: dict[str, list[Agent]] = {}
+        for agent in agents:
+            teams.setdefault(agent.team, []).append(agent)
+        keeper = await keeper_soon(self._supervisor)
+        leased = {team: self._told_ports(members) for team, members in teams.items()}
+        looks = await asyncio.gather(*(keeper.listening(team, sorted(leased[team])) for team in teams))
+        found: list[PortUse] = []
+        for members, look in zip(teams.values(), looks, strict=True):
+            for agent in members:
+                own = {one.port: one for one in look if one.agent == agent.name}
+                found += self._uses_of(agent, own)
+        seen = {(use.port, use.pid) for use in found}
+        strangers = {
+            one.port: one for look in looks for one in look if not one.agent and (one.port, one.pid) not in seen
+        }
+        return [*found, *(_stranger(one) for _, one in sorted(strangers.items()))]
+
+    def _told_ports(self, agents: Iterable[Agent]) -> set[int]:
+        """The ports that somebody was told of as theirs."""
+        blocks = [block for agent in agents if (block := self._blocks.get(agent.key)) is not None]
+        return {port for block in blocks for port in (block.first, *block.names.values())}
+
+    def _uses_of(self, agent: Agent, listening: Mapping[int, Listening]) -> list[PortUse]:
+        block = self._blocks.get(agent.key)
+        names = {port: name for name, port in block.names.items()} if block is not None else {}
+        uses = []
+        for port in sorted({*self._told_ports([agent]), *listening}):
+            seen = listening.get(port)
+            uses.append(
+                PortUse(
+                    port=port,
+                    team=agent.team,
+                    agent=agent.name,
+                    name=names.get(port),
+                    listening=seen is not None,
+                    pid=seen.pid if seen is not None else None,
+                    command=seen.command if seen is not None else "",
+                    leased=block is not None and port in block.ports,
+                )
+            )
+        return uses
+
+    async def _look(self, ports: list[int]) -> HostPorts:
+        return await self._supervisor.insist(lambda keeper: keeper.host_ports(ports))
+
+    async def _write(self, who: Who, blocks: Mapping[AgentKey, Block | None], events: Sequence[NewEvent]) -> None:
+        """Write what became of blocks, None for one that is gone. What was decided in memory holds if this returns."""
+        await self._ledger.write(
+            Change(
+                who=who,
+                time=self._now(),
+                put_items=[Item(_KIND, "/".join(key), _encode(block)) for key, block in blocks.items() if block],
+                drop_items=[(_KIND, "/".join(key)) for key, block in blocks.items() if block is None],
+                events=events,
+            )
+        )
+
+
+def _agent_key(key: str) -> AgentKey:
+    team, _, agent = key.partition("/")
+    return team, agent
+
+
+def _allocated(key: AgentKey, block: Block) -> NewEvent:
+    return _event("port.allocated", key, block, names=dict(block.names))
+
+
+def _event(event: str, key: AgentKey, block: Block, **data: object) -> NewEvent:
+    return NewEvent(event=event, team=key[0], agent=key[1], data={"first": block.first, "last": block.last, **data})
+
+
+def _stranger(one: Listening) -> PortUse:
+    return PortUse(
+        port=one.port, team=None, agent=None, name=None, listening=True, pid=one.pid, command=one.command, leased=False
+    )

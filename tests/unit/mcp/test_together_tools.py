@@ -1,0 +1,127 @@
+"""The tools of values, messages and topics against a daemon that serves: what comes back fits what was promised."""
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+
+from corral.client.wire import target
+from corral.domain.errors import NotFoundError
+from corral.mcp.kv_tools import KV_TOOLS
+from corral.mcp.msg_tools import MSG_TOOLS
+from corral.mcp.parameters import checked
+from corral.mcp.texts import INSTRUCTIONS
+from corral.mcp.tool import Tool
+from corral.mcp.tools import TOOLS
+from corral.mcp.topic_tools import TOPIC_TOOLS
+from tests.unit.api.scene import Scene, play
+
+
+class Model:
+    """What has nothing but the tools, as one agent of a team."""
+
+    def __init__(self, scene: Scene, agent: str) -> None:
+        self._scene = scene
+        self._whose = (("team", "shop"), ("agent", agent))
+        #: The last answer in words.
+        self.words = ""
+
+    async def call(self, name: str, **given: object) -> Any:
+        """The answer, which must fit the schema that the client was told."""
+        tool = named(name)
+        call = tool.call(checked(name, tool.parameters, given))
+        reply = await self._scene.ask(call.method, target(call.path, (*self._whose, *call.parameters)), call.body)
+        assert reply.status == 200, reply.error
+        jsonschema.validate(reply.json, tool.result)
+        self.words = tool.words(reply.json)
+        return reply.json
+
+    async def error(self, name: str, **given: object) -> Any:
+        tool = named(name)
+        call = tool.call(checked(name, tool.parameters, given))
+        reply = await self._scene.ask(call.method, target(call.path, (*self._whose, *call.parameters)), call.body)
+        assert reply.status >= 400
+        return reply.error
+
+
+def named(name: str) -> Tool:
+    (tool,) = [tool for tool in TOOLS if tool.name == name]
+    return tool
+
+
+def test_values(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        a, b = Model(scene, "a"), Model(scene, "b")
+        put = await a.call("kv_put", key="deploy/by", value="a", if_revision=0)
+        assert a.words == f"deploy/by changed, revision {put['revision']}"
+        lost = await b.error("kv_put", key="deploy/by", value="b", if_revision=0)
+        assert lost["revision"] == put["revision"]
+        await b.call("kv_get", key="deploy/by")
+        assert b.words.startswith(f"deploy/by has revision {put['revision']}")
+        assert b.words.endswith("\n\na")
+        listed = await b.call("kv_list", prefix="deploy/")
+        assert "deploy/by" in b.words
+        nothing = await b.call("kv_watch", after=listed["revision"], prefix="deploy/", wait=0.02)
+        assert nothing["changes"] == []
+        assert "nothing changed" in b.words
+        await a.call("kv_put", key="other", value="x")
+        await a.call("kv_remove", key="deploy/by", if_revision=put["revision"])
+        await a.call("kv_remove", key="deploy/by")
+        assert "no such key" in a.words
+        seen = await b.call("kv_watch", after=nothing["next"], prefix="deploy/", wait=30)
+        assert [change["changes"] for change in seen["changes"]] == [[{"key": "deploy/by", "value": None}]]
+        assert "deploy/by  removed" in b.words
+        assert (await b.call("kv_watch", after=seen["next"], prefix="deploy/", wait=0))["changes"] == []
+
+    play(tmp_path, act)
+
+
+def test_messages(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        a, b = Model(scene, "a"), Model(scene, "b")
+        sent = await a.call("message_send", to=["b"], text="the schema changed", subject="schema")
+        assert a.words == f"{sent['message']}\nshop/b: stored"
+        await b.call("message_inbox", wait=30, **{"from": "a"})
+        assert f"{sent['message']}  stored  from shop/a  schema" in b.words
+        read = await b.call("message_read", message=sent["message"])
+        assert read["text"] == "the schema changed"
+        assert "no permission" in b.words
+        await b.call("message_send", text="seen", reply_to=sent["message"])
+        await b.call("message_ack", message=sent["message"], note="done")
+        await b.call("message_inbox")
+        assert b.words == "no messages"
+        (answer,) = (await a.call("message_inbox"))["messages"]
+        assert answer["reply_to"] == sent["message"]
+        assert (await a.error("message_send", to=["nobody"], text="x"))["unknown"] == ["nobody"]
+
+    play(tmp_path, act)
+
+
+def test_topics(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        a, b = Model(scene, "a"), Model(scene, "b")
+        revisions = [(await a.call("topic_publish", topic="t", text=f"{n}"))["revision"] for n in range(3)]
+        assert a.words == f"published, revision {revisions[-1]}"
+        page = await b.call("topic_read", topic="t", after=0, limit=2)
+        assert [one["text"] for one in page["entries"]] == ["0", "1"]
+        assert f"after={page['next']}" in b.words
+        page = await b.call("topic_read", topic="t", after=page["next"], wait=30)
+        assert [one["text"] for one in page["entries"]] == ["2"]
+        assert (await b.call("topic_read", topic="t", wait=0.02))["entries"] == []
+
+    play(tmp_path, act)
+
+
+@pytest.mark.parametrize("tool", ["message_read", "message_ack"])
+@pytest.mark.parametrize("message", ["", "../agents", "m1/ack?x=", "m 1", "m1\n", "ä"])
+def test_nothing_but_an_id_gets_into_a_path(tool: str, message: str) -> None:
+    with pytest.raises(NotFoundError, match="there is no message"):
+        named(tool).call(checked(tool, named(tool).parameters, {"message": message}))
+
+
+def test_a_model_is_told_that_nothing_of_this_is_a_permission() -> None:
+    assert all(tool in TOOLS for tool in (*KV_TOOLS, *MSG_TOOLS, *TOPIC_TOOLS))
+    for tool in (*(tool for tool in MSG_TOOLS if tool.name != "message_ack"), *TOPIC_TOOLS):
+        assert "permission" in tool.description, tool.name
+    assert "permission" in INSTRUCTIONS
