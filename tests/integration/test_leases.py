@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,6 +51,22 @@ def test_a_file_is_held_checked_and_given_back(instance: Instance) -> None:
 def test_an_agents_own_command_needs_no_name(instance: Instance) -> None:
     instance.run("exec", "a-1", "-c", "corral lease acquire src/ && corral lease check src/x")
     assert instance.json("lease", "ls")["leases"][0]["agent"] == "shop/a-1"
+
+
+def test_two_names_of_a_file_are_one_and_what_leads_out_is_refused(instance: Instance) -> None:
+    directory = Path(instance.directory)
+    (directory / "src").mkdir()
+    (directory / "alias").symlink_to("src")
+    (directory / "out").symlink_to("/etc")
+    (directory / "app[1]").mkdir()
+    (directory / "one").symlink_to("app[1]")
+    assert acquire(instance, "a-1", "alias/*.py")["patterns"] == ["src/*.py"]
+    assert instance.error("lease", "acquire", "--agent", "a-2", "src/api.py")[0] == 4
+    assert instance.run("lease", "check", "--agent", "a-2", "alias/x.py", check=False).returncode == 4
+    code, error = instance.error("lease", "acquire", "--agent", "a-2", "out/passwd")
+    assert (code, "leads out of the repository" in error["message"]) == (4, True)
+    acquire(instance, "a-1", "one/")
+    assert instance.run("lease", "check", "--agent", "a-2", "app[1]/x", check=False).returncode == 4
 
 
 def test_a_lease_outlives_the_daemon_and_goes_when_its_agent_is_stopped(instance: Instance) -> None:

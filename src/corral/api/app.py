@@ -37,6 +37,7 @@ from corral.service.msg import Msg
 from corral.service.port_blocks import PortBlocks
 from corral.service.processes import Processes
 from corral.service.progress import Tell
+from corral.service.real_patterns import RealPatterns
 from corral.service.resolve import find_agent, find_agents, find_team
 from corral.service.stats import Stats
 from corral.service.tasks import Tasks
@@ -82,7 +83,7 @@ def make_app(services: Services) -> Starlette:
         _Api(services),
         ProcessApi(services.registry, services.processes),
         KvApi(services.registry, services.kv),
-        LeaseApi(services.registry, services.leases),
+        LeaseApi(services.registry, services.leases, RealPatterns(services.supervisor)),
         PortApi(services.registry, services.ports),
         MsgApi(services.msg),
         TopicApi(services.registry, services.topics),

@@ -13,7 +13,10 @@ from corral.domain.errors import WrongUseError
 from corral.domain.leases import EXCLUSIVE, SHARED, Claim, Party
 from corral.domain.path_patterns import Pattern, parse, plain
 from corral.domain.records import Agent, Team
+from corral.domain.spec_model import SHARED as SHARED_CHECKOUT
+from corral.domain.spec_model import WORKTREE
 from corral.service.leases import LeaseService
+from corral.service.real_patterns import RealPatterns
 from corral.service.resolve import find_agent, find_team
 from corral.supervise.registry import Registry
 
@@ -26,24 +29,26 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 class LeaseApi:
     """One method a route."""
 
-    def __init__(self, registry: Registry, leases: LeaseService) -> None:
+    def __init__(self, registry: Registry, leases: LeaseService, real: RealPatterns) -> None:
         self._registry = registry
         self._leases = leases
+        self._real = real
 
     async def acquire_lease(self, request: Request) -> Response:
         order = await requests.body(request, lease_bodies.AcquireBody)
-        work = self._leases.acquire(requests.caller(request), self._claim(request, order), order.wait)
+        work = self._leases.acquire(requests.caller(request), await self._claim(request, order), order.wait)
         return answers.json(lease_answers.lease(await while_heard(request, work)))
 
     async def wait_for_leases(self, request: Request) -> Response:
         order = await requests.body(request, lease_bodies.AcquireBody)
-        await while_heard(request, self._leases.until_free(self._claim(request, order), order.wait))
+        claim = await self._claim(request, order)
+        await while_heard(request, self._leases.until_free(claim, order.wait))
         return answers.json(lease_answers.Checked(free=True, paths=order.patterns))
 
     async def check_leases(self, request: Request) -> Response:
         team, agent = self._asking(request)
         paths = request.query_params.getlist("path")
-        patterns = _patterns(paths, literal=True)
+        patterns = await self._real.of(_directory(team, agent), _patterns(paths, literal=True))
         self._leases.check(
             Claim(realm=_realm(team), patterns=patterns, mode=EXCLUSIVE, party=_party(request, agent), ttl=1.0)
         )
@@ -87,12 +92,12 @@ class LeaseApi:
         work = self._leases.acquire(requests.caller(request), claim, order.wait)
         return answers.json(lease_answers.lease(await while_heard(request, work)))
 
-    def _claim(self, request: Request, order: lease_bodies.AcquireBody) -> Claim:
+    async def _claim(self, request: Request, order: lease_bodies.AcquireBody) -> Claim:
         team, agent = self._asking(request)
         party = _party(request, agent)
         return Claim(
             realm=_realm(team),
-            patterns=_patterns(order.patterns, literal=order.literal),
+            patterns=await self._real.of(_directory(team, agent), _patterns(order.patterns, literal=order.literal)),
             mode=SHARED if order.shared else EXCLUSIVE,
             party=party,
             ttl=order.ttl or (AGENT_TTL if party.run else PERSON_TTL),
@@ -118,6 +123,13 @@ def _party(request: Request, agent: Agent | None) -> Party:
 
 def _realm(team: Team) -> str:
     """Where its patterns mean the same files: teams of one repository share them."""
+    return team.repo or team.directory
+
+
+def _directory(team: Team, agent: Agent | None) -> str:
+    """Where the files are that whoever asks means."""
+    if agent is not None and agent.workspace_kind in (WORKTREE, SHARED_CHECKOUT):
+        return agent.workspace
     return team.repo or team.directory
 
 

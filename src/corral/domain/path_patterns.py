@@ -47,6 +47,11 @@ class Pattern:
         """True if it names one file and no other."""
         return len(self.beginning) == len(self._steps)
 
+    def below(self, beginning: Sequence[str]) -> Pattern:
+        """The same pattern with another beginning: where that leads by way of symbolic links, say."""
+        rest = self.text.removeprefix("./").split("/")[len(self.beginning) :]
+        return parse("/".join([*(_SPECIAL.sub(r"\\\g<0>", part) for part in beginning), *rest]) or "**")
+
     def overlaps(self, other: Pattern) -> bool:
         """True if there can be a file that both name."""
         shared = min(len(self.beginning), len(other.beginning))

@@ -96,6 +96,9 @@ class KeeperService:
     async def repository(self, path: str) -> Repository:
         return await self._tools.workspaces.repository(path)
 
+    async def real_paths(self, directory: str, paths: list[str]) -> list[str | None]:
+        return await asyncio.to_thread(_real_paths, directory, paths)
+
     async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         return await self._tools.workspaces.prepare(team=team, agent=agent, kind=kind, path=path, repo=repo)
 
@@ -216,6 +219,16 @@ class KeeperService:
             listener(report)
 
 
+def _real_paths(directory: str, paths: list[str]) -> list[str | None]:
+    top = os.path.realpath(directory)
+    found: list[str | None] = []
+    for path in paths:
+        real = os.path.realpath(os.path.join(top, path))
+        inside = real == top or real.startswith(top.rstrip("/") + "/")
+        found.append(os.path.relpath(real, top) if inside else None)
+    return found
+
+
 class _Verb:
     """A method of the service with the types of its arguments, so that what arrives is checked before it is used."""
 
@@ -235,10 +248,10 @@ class _Verb:
 
 #: The verbs of the port and no others can be called.
 VERBS = frozenset(
-    """hello inventory repository prepare_workspace register_server inspect_workspaces remove_workspace prepare start
-    over watch_ready freeze limit usage stop take_down bystanders census send forget_agent screen attach_command
-    read_log execute processes read_process wait_process write_process resize_process signal_process end_process
-    forget_processes host_ports listening shelter_daemon shut_down""".split()
+    """hello inventory repository real_paths prepare_workspace register_server inspect_workspaces
+    remove_workspace prepare start over watch_ready freeze limit usage stop take_down bystanders census send
+    forget_agent screen attach_command read_log execute processes read_process wait_process write_process
+    resize_process signal_process end_process forget_processes host_ports listening shelter_daemon shut_down""".split()
 )
 #: Verbs that may wait for long, and for somebody who may go away.
 _WAITING = frozenset(["read_log", "execute", "read_process", "wait_process"])

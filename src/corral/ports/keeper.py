@@ -267,6 +267,12 @@ class Keeper(Protocol):
     async def repository(self, path: str) -> Repository:
         """What kind of repository is at `path`."""
 
+    async def real_paths(self, directory: str, paths: list[str]) -> list[str | None]:
+        """Each path below the directory as it is when symbolic links are followed; None for one that leads out of it.
+
+        What is not there is taken as it is.
+        """
+
     async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         """Make, or find again, the workspace of an agent. Work that is in it stays."""
 

@@ -93,6 +93,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         wrong: list[list[str]] = [[], ["../x"], ["/etc"], ["x"] * 65, ["a" * 100_000], ["a\0"]]
         for patterns in wrong:
             assert (await acquire(scene, "a", *patterns)).status == 400, patterns
+        assert (await acquire(scene, "a", "out/x")).status == 409
         assert (await acquire(scene, "a", "x", wait=-1)).status == 400
         assert (await acquire(scene, "a", "x", ttl=0)).status == 400
         assert (await acquire(scene, "nobody", "x")).status == 404

@@ -97,6 +97,9 @@ class KeeperClient:
     async def repository(self, path: str) -> Repository:
         return await self._call(Repository, "repository", path=path)
 
+    async def real_paths(self, directory: str, paths: list[str]) -> list[str | None]:
+        return await self._call(list[str | None], "real_paths", directory=directory, paths=paths)
+
     async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         return await self._call(
             Workspace, "prepare_workspace", _SLOW_SECONDS, team=team, agent=agent, kind=kind, path=path, repo=repo
