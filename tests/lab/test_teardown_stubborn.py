@@ -36,7 +36,7 @@ def test_nothing_is_left_of(lab_instance: LabInstance, kind: str) -> None:
     pid = pid_from(f"{lab_instance.directory}/pid")
     began = time.monotonic()
     receipt = lab_instance.json("down", "--grace", "0.5")
-    assert receipt["clean"] is True, receipt
+    assert receipt.get("clean") is True, receipt
     assert time.monotonic() - began < 0.5 + 8
     assert not is_alive(pid)
     assert not [name for name in units(lab_instance.user) if name.startswith("corral-shop")]
@@ -69,7 +69,7 @@ def test_a_keeper_that_is_killed_in_the_middle_is_followed_by_one_that_finishes(
         wait_for(lambda: os.path.exists(f"{lab_instance.directory}/asked"), what="it was asked to end")
         os.kill(keeper_of(lab_instance), signal.SIGKILL)
         receipt = json.loads(session.communicate(timeout=60)[0])
-    assert receipt["clean"] is True, receipt
+    assert receipt.get("clean") is True, receipt
     assert not is_alive(pid_of(agents["api"]))
     lab_instance.corral("daemon", "stop")
     wait_for(lambda: not corral_units(lab_instance.user), what="every unit went")

@@ -24,7 +24,7 @@ def test_row(face: Face, row: Row) -> None:
         assert (answer["timed_out"], answer["promoted"], answer["omitted_bytes"]) == (row.timed_out, row.promoted, 0)
         found = sorted(survivor["command"] for survivor in answer["survivors"])
         assert len(found) == len(row.survivors), found
-        assert all(word in command for word, command in zip(row.survivors, found, strict=True))
+        assert all(word in command for word, command in zip(row.survivors, found, strict=True)), found
     finally:
         # Whatever outlived the command is known by its id, and ends by it.
         ended = face.kill(answer["process_id"], grace=1)

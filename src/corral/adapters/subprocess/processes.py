@@ -25,8 +25,10 @@ from corral.ports.processes import OutputPage, Process, ProcessOrder, Survivor
 
 #: How long the end of a command may take to be told, after everything of it is gone.
 _TOLD_SECONDS = 2.0
-#: Longer than an exec takes.
-_BECOMING_SECONDS = 0.01
+#: About as long as an exec takes, and how often that is waited for.
+_BECOMING_SECONDS, _BECOMING_LOOKS = 0.01, 20
+#: How a shell of a command is called before it has become something else.
+_SHELLS = ("bash -c ", "/bin/sh -c ")
 
 
 class HostedProcesses:
@@ -177,12 +179,14 @@ class HostedProcesses:
     async def members(self, process: str) -> list[Survivor]:
         """See `Processes.members`."""
         record = await self._find(process)
-        members = await self._running(record)
-        if any(_is_becoming(member, record) for member in members):
-            # What it is called in a moment is what somebody wants to know.
+        found: list[Survivor] = []
+        for attempt in range(_BECOMING_LOOKS):
+            found = [_survivor(member) for member in await self._running(record)]
+            # What it is called in a moment is what somebody wants to know. A shell may stay what it is.
+            if not any(_is_becoming(one, shells=not attempt) for one in found):
+                break
             await asyncio.sleep(_BECOMING_SECONDS)
-            members = await self._running(record)
-        return [_survivor(member) for member in members]
+        return found
 
     async def signal(self, process: str, number: int) -> int:
         """See `Processes.signal`."""
@@ -276,10 +280,9 @@ class HostedProcesses:
         )
 
 
-def _is_becoming(process: RunningProcess, record: ProcessRecord) -> bool:
-    """It was forked by the command's shell, perhaps a moment ago, and may be about to become another program."""
-    vector = proc.argument_vector(process.pid)
-    return not any(vector) or vector[2:3] == [record.command.encode()]
+def _is_becoming(one: Survivor, *, shells: bool) -> bool:
+    """It is just becoming another program: it has no words yet, or with `shells` those of the shell that forked it."""
+    return one.command.startswith("[") or (shells and one.command.startswith(_SHELLS))
 
 
 def _survivor(process: RunningProcess) -> Survivor:
