@@ -63,6 +63,13 @@ class Children:
         except KeyError:
             raise NotFoundError(f"there is no process {process}", "`corral proc ls` shows what there is") from None
 
+    def answered(self, processes: Sequence[str]) -> None:
+        """Somebody has all of these; one that is forgotten already is none of them."""
+        for process in processes:
+            child = self._memory.children.get(process)
+            if child is not None:
+                child.answered = True
+
     # How they are born
 
     def start(self, wanted: dict[str, Any], answer: Answer) -> None:

@@ -172,7 +172,7 @@ class Desk:
             self._children.start(message, answer)
             return
         if verb == "answered":
-            self._children.get(message["process"]).answered = True
+            self._children.answered(message["processes"])
         elif verb == "watch":
             self._children.get(message["process"]).watch(client.grew, message["after"])
         elif verb == "write":

@@ -25,6 +25,8 @@ from corral.ports.processes import OutputPage, Process, ProcessOrder, Survivor
 
 #: How long the end of a command may take to be told, after everything of it is gone.
 _TOLD_SECONDS = 2.0
+#: How long it may take until the host is told what was answered.
+_TELL_SECONDS = 0.25
 #: About as long as an exec takes, and how often that is waited for.
 _BECOMING_SECONDS, _BECOMING_LOOKS = 0.01, 20
 #: How a shell of a command is called before it has become something else.
@@ -49,6 +51,9 @@ class HostedProcesses:
         self._directory = directory
         self._members = Members(markers)
         self._writing = asyncio.Lock()
+        #: Of which somebody has all, and the host has not been told yet.
+        self._answered: list[str] = []
+        self._telling: asyncio.TimerHandle | None = None
         #: By agent, the environment that was last sent, and its text.
         self._environments: dict[str, tuple[dict[str, str], str]] = {}
         self._link = HostLink(
@@ -97,8 +102,15 @@ class HostedProcesses:
         return known[1]
 
     def answered(self, process: str) -> None:
-        """See `Processes.answered`."""
-        self._link.tell("answered", process=process)
+        """See `Processes.answered`. Told in a while: it must not get in the way of the next command."""
+        self._answered.append(process)
+        if self._telling is None:
+            self._telling = asyncio.get_running_loop().call_later(_TELL_SECONDS, self._tell_answered)
+
+    def _tell_answered(self) -> None:
+        self._telling = None
+        answered, self._answered = self._answered, []
+        self._link.tell("answered", processes=answered)
 
     # Looking
 
@@ -237,6 +249,9 @@ class HostedProcesses:
 
     def close(self) -> None:
         """See `Processes.close`."""
+        if self._telling is not None:
+            self._telling.cancel()
+            self._telling = None
         self._link.close()
 
     # What is known
