@@ -27,6 +27,10 @@ _STATUS = {2: 400, 3: 404, 4: 409, 5: 500, 6: 503}
 NOT_CONTAINED = "none"
 
 
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every answer that is a class: all keys are always there, but for those that are unset."""
+
+
 def json(value: object, status: int = 200) -> Response:
     """One JSON document."""
     return Response(_encode(value), status, media_type="application/json")

@@ -6,20 +6,16 @@ import binascii
 from collections.abc import Sequence
 from typing import Annotated
 
-import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from corral.api.answers import Answer
 from corral.domain import kv
 from corral.domain.process_output import BASE64
 from corral.domain.timestamps import timestamp
 from corral.service.kv import Seen
 
 
-class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every answer: all keys are always there, but for those that are unset."""
-
-
-class Value(_Answer, frozen=True):
+class Value(Answer, frozen=True):
     """A value."""
 
     key: str
@@ -31,21 +27,21 @@ class Value(_Answer, frozen=True):
     encoding: Annotated[str | UnsetType, Meta(description="`base64` if the bytes are no UTF-8; else not there")] = UNSET
 
 
-class Values(_Answer, frozen=True):
+class Values(Answer, frozen=True):
     """Values at one moment."""
 
     revision: Annotated[int, Meta(description="to watch from: no change in between is missed")]
     values: list[Value]
 
 
-class Changed(_Answer, frozen=True):
+class Changed(Answer, frozen=True):
     """What a transaction did."""
 
     revision: int
     changed: Annotated[Sequence[str], Meta(description="the keys that it put or removed")]
 
 
-class ChangedKey(_Answer, frozen=True):
+class ChangedKey(Answer, frozen=True):
     """One key of a change."""
 
     key: str
@@ -53,7 +49,7 @@ class ChangedKey(_Answer, frozen=True):
     encoding: Annotated[str | UnsetType, Meta(description="`base64` if the bytes are no UTF-8; else not there")] = UNSET
 
 
-class Change(_Answer, frozen=True):
+class Change(Answer, frozen=True):
     """All that one transaction did."""
 
     revision: int
@@ -62,7 +58,7 @@ class Change(_Answer, frozen=True):
     changes: list[ChangedKey]
 
 
-class Changes(_Answer, frozen=True):
+class Changes(Answer, frozen=True):
     """Some changes, in order."""
 
     changes: list[Change]

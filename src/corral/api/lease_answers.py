@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
+from corral.api.answers import Answer
 from corral.domain.timestamps import timestamp
 from corral.service.leases import Held
 
 
-class Lease(msgspec.Struct, frozen=True, kw_only=True):
+class Lease(Answer, frozen=True):
     """What somebody holds."""
 
     lease: Annotated[str, Meta(description="its name")]
@@ -31,13 +31,13 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     suspect: Annotated[bool, Meta(description="the agent's run has ended without a word: it goes at `expires_at`")]
 
 
-class Leases(msgspec.Struct, frozen=True, kw_only=True):
+class Leases(Answer, frozen=True):
     """All that are held."""
 
     leases: list[Lease]
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
+class Checked(Answer, frozen=True):
     """Nobody else holds these."""
 
     free: bool

@@ -17,7 +17,7 @@ from corral.domain.spec_model import SHARED as SHARED_CHECKOUT
 from corral.domain.spec_model import WORKTREE
 from corral.service.leases import LeaseService
 from corral.service.real_patterns import RealPatterns
-from corral.service.resolve import find_agent, find_team
+from corral.service.resolve import find_asking
 from corral.supervise.registry import Registry
 
 #: Of an agent: how long it stays after its run has ended without a word. Of a person: how long without being renewed.
@@ -105,11 +105,8 @@ class LeaseApi:
 
     def _asking(self, request: Request) -> tuple[Team, Agent | None]:
         """The team that it is about, and the agent that asks, if it is one."""
-        agent, team, cwd = (requests.text(request, name) for name in ("agent", "team", "cwd"))
-        if not agent:
-            return find_team(self._registry, name=team, cwd=cwd), None
-        found = find_agent(self._registry, team=team, agent=agent, cwd=cwd)
-        return self._registry.teams[found.team], found
+        team, agent, cwd = (requests.text(request, name) for name in ("team", "agent", "cwd"))
+        return find_asking(self._registry, team=team, agent=agent, cwd=cwd)
 
     def _party_of(self, request: Request) -> str:
         return _party(request, self._asking(request)[1]).name

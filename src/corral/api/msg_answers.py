@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, TypedDict
 
-import msgspec
 from msgspec import Meta, field
 
+from corral.api.answers import Answer
 from corral.domain import msg
 from corral.domain.msg_parties import shown
 from corral.domain.timestamps import timestamp
@@ -15,11 +15,7 @@ from corral.domain.timestamps import timestamp
 _LONGEST_PREVIEW = 120
 
 
-class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every answer: all keys are always there."""
-
-
-class Recipient(_Answer, frozen=True):
+class Recipient(Answer, frozen=True):
     """How far a message got with one recipient."""
 
     to: Annotated[str, Meta(description="an agent as TEAM/AGENT, or a person as @NAME")]
@@ -30,14 +26,14 @@ class Recipient(_Answer, frozen=True):
     note: Annotated[str, Meta(description="what the recipient said when it acked")]
 
 
-class Sent(_Answer, frozen=True):
+class Sent(Answer, frozen=True):
     """A message that was sent; it is on the disk."""
 
     message: Annotated[str, Meta(description="its id, such as m41")]
     recipients: list[Recipient]
 
 
-class _Head(_Answer, frozen=True):
+class _Head(Answer, frozen=True):
     message: str
     from_: str = field(name="from")
     to: list[str]
@@ -64,7 +60,7 @@ class Received(_Head, frozen=True):
     preview: Annotated[str, Meta(description="the beginning of its first line")]
 
 
-class Inbox(_Answer, frozen=True):
+class Inbox(Answer, frozen=True):
     """What is in a mailbox and not acked, the oldest first."""
 
     messages: list[Received]
@@ -79,7 +75,7 @@ class SentMessage(_Head, frozen=True):
     recipients: list[Recipient]
 
 
-class SentMessages(_Answer, frozen=True):
+class SentMessages(Answer, frozen=True):
     """What one sent and what is still kept, the oldest first."""
 
     messages: list[SentMessage]

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
+from corral.api.answers import Answer
 from corral.service import port_blocks
 
 _NAME = "null for the first port of a block, which is PORT, and for one without a name"
 
 
-class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every answer: all keys are always there."""
-
-
-class Port(_Answer, frozen=True):
+class Port(Answer, frozen=True):
     """A port of an agent."""
 
     port: int
@@ -25,7 +21,7 @@ class Port(_Answer, frozen=True):
     team: str
 
 
-class PortUse(_Answer, frozen=True):
+class PortUse(Answer, frozen=True):
     """A port that is an agent's, that it listens on, or both."""
 
     port: int

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from corral.api.answers import Answer
 from corral.domain.process_output import Shown
 from corral.domain.signal_names import name_of
 from corral.domain.timestamps import timestamp
@@ -15,10 +15,6 @@ from corral.ports import processes as port
 from corral.ports.processes import Survivor
 from corral.service.process_reading import Reading
 from corral.service.processes import Executed
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every answer: all keys are always there, but for those that are unset."""
 
 
 class Outcome(Answer, frozen=True):

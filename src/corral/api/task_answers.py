@@ -8,24 +8,21 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from corral.api.answers import Answer
 from corral.domain.timestamps import timestamp
 from corral.service.tasks import Seen
 
 _Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
-class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every answer: all keys are always there."""
-
-
-class Added(_Answer, frozen=True):
+class Added(Answer, frozen=True):
     """A task that is on the disk."""
 
     task: Annotated[str, Meta(description="its id, never used again")]
     added: Annotated[bool, Meta(description="false if a task with this key was there before: it is that one")]
 
 
-class Note(_Answer, frozen=True):
+class Note(Answer, frozen=True):
     """What somebody had to say about a task."""
 
     time: _Time
@@ -33,7 +30,7 @@ class Note(_Answer, frozen=True):
     text: str
 
 
-class Claimed(_Answer, frozen=True):
+class Claimed(Answer, frozen=True):
     """A claim that is on the disk."""
 
     task: str
@@ -53,7 +50,7 @@ class Claimed(_Answer, frozen=True):
     notes: Annotated[Sequence[Note], Meta(description="what was said of it before")]
 
 
-class Task(_Answer, frozen=True):
+class Task(Answer, frozen=True):
     """A task, but for what it says at length."""
 
     task: str
@@ -82,7 +79,7 @@ class WholeTask(Task, frozen=True):
     notes: Sequence[Note]
 
 
-class Tasks(_Answer, frozen=True):
+class Tasks(Answer, frozen=True):
     """Tasks at one moment."""
 
     tasks: list[Task]

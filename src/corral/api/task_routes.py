@@ -13,7 +13,7 @@ from corral.api.process_routes import while_heard
 from corral.domain.errors import WrongUseError
 from corral.domain.records import Agent, Team
 from corral.domain.task_records import STATES
-from corral.service.resolve import find_agent, find_team
+from corral.service.resolve import find_asking, find_team
 from corral.service.tasks import Seen, Tasks, Wanted, is_claimed_by
 from corral.supervise.registry import Registry
 
@@ -81,13 +81,8 @@ class TaskApi:
 
     def _claimer(self, request: Request) -> tuple[Team, Agent | None]:
         """The team whose task it is to be, and the agent that wants it, if it is one."""
-        agent = requests.text(request, "agent")
-        if not agent:
-            return self._team(request), None
-        found = find_agent(
-            self._registry, team=requests.text(request, "team"), agent=agent, cwd=requests.text(request, "cwd")
-        )
-        return self._registry.teams[found.team], found
+        team, agent, cwd = (requests.text(request, name) for name in ("team", "agent", "cwd"))
+        return find_asking(self._registry, team=team, agent=agent, cwd=cwd)
 
 
 def _task(request: Request) -> str:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from corral.api.answers import Answer
 from corral.api.kv_answers import text_of
 from corral.domain.timestamps import timestamp
 from corral.service import topics
 
 
-class _Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of every answer: all keys are always there, but for those that are unset."""
-
-
-class Appended(_Answer, frozen=True):
+class Appended(Answer, frozen=True):
     """What was published is on the disk."""
 
     revision: int
 
 
-class Entry(_Answer, frozen=True):
+class Entry(Answer, frozen=True):
     """Something that was published."""
 
     topic: str
@@ -33,7 +29,7 @@ class Entry(_Answer, frozen=True):
     encoding: Annotated[str | UnsetType, Meta(description="`base64` if the bytes are no UTF-8; else not there")] = UNSET
 
 
-class Page(_Answer, frozen=True):
+class Page(Answer, frozen=True):
     """Some entries of a topic."""
 
     topic: str

@@ -5,7 +5,7 @@ from corral.cli.output import plain, say, write_json
 from corral.cli.proc_targets import Whose, whose
 from corral.cli.table import lines
 from corral.client.answers import Record, ask
-from corral.client.wire import ANSWER_SECONDS
+from corral.client.wire import ANSWER_SECONDS, path_word
 from corral.domain.errors import CorralError
 
 _AGENT = Option(
@@ -16,7 +16,6 @@ _AGENT = Option(
 )
 _TOKEN = Option("token", value="N", kind=INTEGER, summary="refuse (exit 4) if the lease has another token")
 _PATTERNS = Argument("PATTERN", summary="from the top of the repository: src/, '*.md', 'src/**/*.py'", repeated=True)
-_LEASE = Argument("LEASE", summary="the name of the lease, such as l42")
 
 
 def acquire(invocation: Invocation) -> int:
@@ -89,9 +88,7 @@ def _with_each(invocation: Invocation, verb: str, told: str) -> int:
 
 
 def _about(of: Whose, lease: str, verb: str) -> str:
-    # What is no name must not lead to another path.
-    name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in lease)
-    return of.request(f"/v1/leases/{name}/{verb}")
+    return of.request(f"/v1/leases/{path_word(lease)}/{verb}")
 
 
 def ls(invocation: Invocation) -> int:

@@ -9,7 +9,7 @@ from corral.cli.proc_targets import Whose, whose
 from corral.cli.task_shown import listed, shown
 from corral.cli.team_targets import of_team
 from corral.client.answers import Record, ask
-from corral.client.wire import ANSWER_SECONDS
+from corral.client.wire import ANSWER_SECONDS, path_word
 from corral.domain.errors import WrongUseError
 
 _LARGEST = 64 << 10
@@ -97,7 +97,7 @@ def release(invocation: Invocation) -> int:
 
 def _change(invocation: Invocation, what: str, body: Record) -> int:
     of, task = of_team(invocation), invocation.word("TASK")
-    path = f"/v1/tasks/{_harmless(task)}/{what}"
+    path = f"/v1/tasks/{path_word(task)}/{what}"
     answer = ask(of.places, "POST", of.request(path), {**body, "note": _text(invocation, "note")})
     if invocation.json:
         write_json(answer)
@@ -125,7 +125,7 @@ def ls(invocation: Invocation) -> int:
 
 def show(invocation: Invocation) -> int:
     of, task = of_team(invocation), invocation.word("TASK")
-    answer = ask(of.places, "GET", of.request(f"/v1/tasks/{_harmless(task)}"))
+    answer = ask(of.places, "GET", of.request(f"/v1/tasks/{path_word(task)}"))
     if invocation.json:
         write_json(answer)
         return 0
@@ -153,11 +153,6 @@ def _text(invocation: Invocation, option: str) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise WrongUseError(f"--{option} is no UTF-8", "put it into a file, and its path here") from None
-
-
-def _harmless(task: str) -> str:
-    """What is no id must not lead to another path."""
-    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in task) or "-"
 
 
 _TASK = Argument("TASK", summary="the task, such as t41")

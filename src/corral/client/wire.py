@@ -60,6 +60,11 @@ def target(path: str, parameters: "Iterable[tuple[str, str | None]]" = ()) -> st
     return f"{path}?{query}" if query else path
 
 
+def path_word(text: str) -> str:
+    """What can be an id, as a part of a path: whatever else somebody gave must not lead to another one."""
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in text) or "-"
+
+
 def request(
     places: "Places",
     method: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from corral.client.wire import path_word
 from corral.mcp.calls import Arguments, Call
 
 #: Tasks in a list: without saying, and at most.
@@ -56,6 +57,6 @@ def task_list(arguments: Arguments) -> Call:
 
 def _about(arguments: Arguments, what: str) -> Call:
     # Nothing but what can be an id may get into the path of a request.
-    task = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in str(arguments["task"]))
+    task = path_word(str(arguments["task"]))
     body = {name: value for name, value in arguments.items() if name != "task"}
     return Call(method="POST", path=f"/v1/tasks/{task or '-'}/{what}", body=body)

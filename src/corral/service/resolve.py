@@ -57,6 +57,14 @@ def find_agent(registry: Registry, *, team: str, agent: str, cwd: str) -> Agent:
     raise WrongUseError(f"{agent} is in several teams: {choices}", "give it as TEAM/AGENT")
 
 
+def find_asking(registry: Registry, *, team: str, agent: str, cwd: str) -> tuple[Team, Agent | None]:
+    """The team that somebody asks about, and the agent in whose name, if it is one."""
+    if not agent:
+        return find_team(registry, name=team, cwd=cwd), None
+    found = find_agent(registry, team=team, agent=agent, cwd=cwd)
+    return registry.teams[found.team], found
+
+
 def find_agents(
     registry: Registry, *, team: str, agents: Sequence[str], everyone: bool, cwd: str
 ) -> tuple[Team, list[str]]:
