@@ -184,3 +184,17 @@ def test_int_without_a_terminal_reaches_the_whole_tree(own_directory: Path, grou
             await team.gone(process)
 
     asyncio.run(scenario())
+
+
+def test_the_end_of_a_terminals_input_is_told_within_a_line_too(own_directory: Path) -> None:
+    async def scenario() -> None:
+        async with hosted(own_directory) as team:
+            process = await team.start("cat", "-", tty=True)
+            await team.processes.write(process.process, b"abc", eof=False)
+            await team.processes.write(process.process, b"", eof=True)
+            async with asyncio.timeout(20):
+                ended = await team.processes.exited(process.process)
+            assert ended.exit == ExitStatus(code=0)
+            assert b"abcabc" in await team.output(process)
+
+    asyncio.run(scenario())

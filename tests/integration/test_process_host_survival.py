@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from corral.adapters.cgroup.tree import Cgroup
-from corral.domain.errors import UnavailableError
+from corral.domain.errors import RefusedError, UnavailableError
 from corral.ports.keeper import ExitStatus
 from corral.ports.processes import Process
 from tests.support.process_host import Hosted, end, hosted, kill, place
@@ -265,5 +265,16 @@ def test_what_may_be_lost_with_a_host_is_said(own_directory: Path, group: Cgroup
             while (now := await team.processes.get(process.process)).running or not now.trouble:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)  # the one who is told is not us
             assert "what it wrote last may be missing" in now.trouble
+
+    asyncio.run(scenario())
+
+
+def test_input_that_ended_with_its_host_is_said_to_have(own_directory: Path, group: Cgroup | None) -> None:
+    async def scenario() -> None:
+        async with hosted(own_directory, group) as team:
+            process = await team.start("cat; exec sleep 1000", stdin=True)
+            await kill_host(team)
+            with pytest.raises(RefusedError, match="the host that held its input was killed"):
+                await team.processes.write(process.process, b"x", eof=False)
 
     asyncio.run(scenario())
