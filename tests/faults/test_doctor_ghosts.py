@@ -11,7 +11,7 @@ import pytest
 
 from corral.adapters.doctor.population import look
 from corral.adapters.doctor.servers import Servers
-from corral.adapters.procfs import socket_diag
+from corral.adapters.procfs import unix_listeners
 from corral.places import Places
 from tests.faults.support.ghosts import Another, another, aside, ask, doctor, down, fixes, found, peer
 from tests.faults.support.population import environment, population, send_signal, tmux_servers
@@ -266,10 +266,10 @@ def test_a_server_that_an_agent_started_for_itself_is_the_agents_own(shop: Shop,
 def test_without_the_kernels_list_nothing_is_called_a_ghost_and_that_is_said(
     own_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused() -> list[socket_diag.Listener]:
+    def refused() -> list[unix_listeners.Listener]:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(socket_diag, "listeners", refused)
+    monkeypatch.setattr(unix_listeners, "listeners", refused)
     gone = own_directory / "gone.sock"
     with another(gone, {"CORRAL_INSTANCE": "0123456789ab", "CORRAL_TEAM": "shop"}) as unlinked:
         os.unlink(gone)

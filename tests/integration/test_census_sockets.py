@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from corral.adapters.procfs import socket_diag
+from corral.adapters.procfs import unix_listeners
 from corral.adapters.procfs.containment import ProcessContainment
 from corral.places import Places
 from corral.ports.keeper import Check
@@ -76,10 +76,10 @@ def test_a_team_of_a_longer_name_is_another_team(places: Places) -> None:
 def test_a_kernel_that_does_not_tell_makes_it_uncounted_and_not_nothing(
     places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused() -> list[socket_diag.Listener]:
+    def refused() -> list[unix_listeners.Listener]:
         raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
 
-    monkeypatch.setattr(socket_diag, "listeners", refused)
+    monkeypatch.setattr(unix_listeners, "listeners", refused)
     check = sockets_check(places)
     assert check.found is None
     assert [residue.name for residue in check.residue] == [places.tmux_socket("shop")]

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from corral.adapters.procfs.ports import Noted, Port
+from corral.adapters.procfs.ports import Noted
 
 
 def noted() -> Noted:
@@ -56,17 +56,6 @@ def test_a_port_that_was_seen_free_is_forgotten() -> None:
     assert f"tcp 127.0.0.1:{place[1]}" not in named(notes)
     with socket.create_server(place):
         assert f"tcp 127.0.0.1:{place[1]}" not in named(notes)
-
-
-@pytest.mark.parametrize(
-    ("table", "place", "name"),
-    [
-        ("tcp", b"00000000:1F90", "tcp 0.0.0.0:8080"),
-        ("udp6", b"00000000000000000000000000000000:0035", "udp [::]:53"),
-    ],
-)
-def test_a_port_reads_as_people_write_it(table: str, place: bytes, name: str) -> None:
-    assert str(Port(table, place)) == name
 
 
 def test_the_order_of_bytes_is_the_machines() -> None:

@@ -8,9 +8,9 @@ import stat
 
 from corral.adapters.doctor import population
 from corral.adapters.doctor.population import Population
-from corral.adapters.procfs import socket_diag
+from corral.adapters.procfs import unix_listeners
 from corral.adapters.procfs.processes import Process
-from corral.adapters.procfs.socket_diag import Listener
+from corral.adapters.procfs.unix_listeners import Listener
 from corral.adapters.tmux import identity
 from corral.domain.diagnosis_facts import REACHABLE, REPLACED, UNCLEAR, UNLINKED, Marks, Server
 from corral.places import Places
@@ -42,7 +42,7 @@ class Servers:
     def listens(self, path: str) -> bool | None:
         """True if somebody listens at this very file, False if nobody does, None if it cannot be told."""
         try:
-            file = socket_diag.identity(os.stat(path))
+            file = unix_listeners.identity(os.stat(path))
         except OSError:
             return None
         if any(listener.file == file for listener in self.listeners):
@@ -52,7 +52,7 @@ class Servers:
 
     def _listeners(self) -> list[Listener]:
         try:
-            return socket_diag.listeners()
+            return unix_listeners.listeners()
         except OSError as error:
             self.incomplete = f"the kernel does not list sockets ({error.strerror or error})"
             self._listed = False
@@ -106,7 +106,7 @@ class Servers:
             return UNLINKED, None, False
         except OSError:
             return UNCLEAR, None, False
-        file = socket_diag.identity(info)
+        file = unix_listeners.identity(info)
         if file == listener.file:
             return REACHABLE, None, False
         if not stat.S_ISSOCK(info.st_mode):
@@ -130,7 +130,7 @@ def _another_name(pid: int, listener: Listener) -> str:
     try:
         with os.scandir(_as_seen_by(pid, directory)) as entries:
             for entry in entries:
-                if socket_diag.identity(entry.stat(follow_symlinks=False)) == listener.file:
+                if unix_listeners.identity(entry.stat(follow_symlinks=False)) == listener.file:
                     return os.path.join(directory, entry.name)
     except OSError:
         return ""

@@ -13,7 +13,7 @@ import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence, Set
 
-from corral.adapters.procfs import ending, ports, socket_diag, sockets
+from corral.adapters.procfs import ending, ports, sockets, unix_listeners
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs import usage as usage_files
 from corral.adapters.procfs.processes import Process
@@ -203,7 +203,7 @@ class ProcessContainment:
         self._stuck[team] = stuck
         path = self._places.tmux_socket(team)
         try:
-            listeners = socket_diag.own_listeners(path)
+            listeners = unix_listeners.own_listeners(path)
         except OSError as error:
             holders: dict[int, list[int]] = {}
             why = f"the kernel does not list sockets: {error.strerror or error}"
@@ -244,7 +244,7 @@ class ProcessContainment:
         """
         marked = [process for process in self._of_team(proc.named(b"tmux: server"), team) if _is_our_tmux(process)]
         try:
-            listeners = socket_diag.own_listeners(self._places.tmux_socket(team))
+            listeners = unix_listeners.own_listeners(self._places.tmux_socket(team))
         except OSError:
             return []
         held = sockets.holders(set(listeners), [process.pid for process in marked])

@@ -41,8 +41,8 @@ def _of_other_instances(instance: str) -> set[int]:
     """The ports that agents of other instances have, as far as they run and we may look into them."""
     found: set[int] = set()
     entry = BLOCK_VARIABLE.encode()
-    for process in proc.every_process():
-        variables = proc.environment(process.pid)
+    for pid in proc.pids():
+        variables = proc.environment(pid)
         # Most processes are nobody's agent, and that is quickly seen.
         if entry + b"=" in variables and proc.marker_value(variables, _INSTANCE) != instance:
             found.update(_block(proc.marker_value(variables, entry) or ""))

@@ -8,41 +8,12 @@ Only ports of this network namespace are seen. Another one goes with the last pr
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from corral.adapters.procfs import listening_sockets, sockets
 from corral.adapters.procfs import processes as proc
-from corral.adapters.procfs import sockets
+from corral.adapters.procfs.listening_sockets import Port
 from corral.ports.keeper import Listening, Residue
-
-#: The tables of the kernel, and the state of a socket that others may send to: TCP_LISTEN, or for UDP a socket that is
-#: not connected (TCP_CLOSE).
-_TABLES = (("tcp", b"0A"), ("tcp6", b"0A"), ("udp", b"07"), ("udp6", b"07"))
-_ADDRESS, _STATE, _INODE = 1, 3, 9
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """A place to listen at, as the kernel writes it: reading an address costs more than finding it."""
-
-    table: str
-    place: bytes
-
-    def __str__(self) -> str:
-        """`tcp 127.0.0.1:8080`."""
-        address, port = self.place.split(b":")
-        words = (int(address[at : at + 8], 16) for at in range(0, len(address), 8))
-        # Each word of an address is written as the number that it is on this machine.
-        raw = b"".join(struct.pack("=I", word) for word in words)
-        family, form = (socket.AF_INET, "{}") if len(raw) == 4 else (socket.AF_INET6, "[{}]")
-        return f"{self.table.removesuffix('6')} {form.format(socket.inet_ntop(family, raw))}:{int(port, 16)}"
-
-    @property
-    def number(self) -> int:
-        return int(self.place.rpartition(b":")[2], 16)
 
 
 class Noted:
@@ -58,7 +29,7 @@ class Noted:
 
     def note(self, pids: Iterable[int]) -> None:
         """Remember what these processes listen on. What was noted before stays."""
-        listening = _listening()
+        listening = listening_sockets.every()
         held = {inode for inode, holders in sockets.holders(set(listening), pids).items() if holders}
         ours = {listening[inode] for inode in held} - self._ports.keys()
         others = {inode: port for inode, port in listening.items() if port in ours and inode not in held}
@@ -72,7 +43,8 @@ class Noted:
         """
         if not self._ports:
             return []
-        left = {inode: port for inode, port in _listening().items() if inode not in self._ports.get(port, (inode,))}
+        now = listening_sockets.every()
+        left = {inode: port for inode, port in now.items() if inode not in self._ports.get(port, (inode,))}
         holders = sockets.holders(set(left))
         self._ports = {port: others for port, others in self._ports.items() if port in left.values()}
         return [_residue(port, holders[inode]) for inode, port in left.items()]
@@ -83,7 +55,7 @@ def listening(members: Mapping[str, Sequence[int]], wanted: Sequence[int]) -> li
 
     A port is named once for an agent, with the oldest of its processes that listen; those that share a socket are one.
     """
-    tcp = {inode: port.number for inode, port in _listening().items() if port.table.startswith("tcp")}
+    tcp = {inode: port.number for inode, port in listening_sockets.every().items() if port.protocol == "tcp"}
     agents = {pid: agent for agent, pids in members.items() for pid in pids}
     held = sockets.holders(set(tcp), agents)
     found: dict[tuple[str, int], int | None] = {}
@@ -103,20 +75,7 @@ def listening(members: Mapping[str, Sequence[int]], wanted: Sequence[int]) -> li
 
 def listened_on() -> set[int]:
     """Every TCP port that somebody of this host listens on."""
-    return {port.number for port in _listening().values() if port.table.startswith("tcp")}
-
-
-def _listening() -> dict[int, Port]:
-    """Inode to place of every port that is listened on."""
-    found = {}
-    for table, state in _TABLES:
-        # Without IPv6 its tables are not there.
-        with contextlib.suppress(FileNotFoundError), open(f"/proc/net/{table}", "rb") as file:
-            for line in file:
-                columns = line.split(maxsplit=_INODE + 1)
-                if columns[_STATE] == state:
-                    found[int(columns[_INODE])] = Port(table, columns[_ADDRESS])
-    return found
+    return {port.number for port in listening_sockets.every().values() if port.protocol == "tcp"}
 
 
 def _residue(port: Port, pids: list[int]) -> Residue:

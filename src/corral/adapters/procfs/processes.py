@@ -100,9 +100,14 @@ def command_line(pid: int) -> str:
     return f"[{process.name}]" if process else "[gone]"
 
 
+def pids() -> Iterator[int]:
+    """Every pid of this pid namespace, a zombie's too."""
+    return (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
+
+
 def every_process() -> list[Process]:
     """All processes of this pid namespace that run, zombies left out."""
-    return _running(_pids())
+    return _running(pids())
 
 
 def last_pid() -> int:
@@ -120,7 +125,7 @@ def born_between(before: int, last: int) -> list[Process]:
 
 def named(prefix: bytes) -> list[Process]:
     """The running processes whose name begins so; told from the others by their names alone, which is quick."""
-    return _running(pid for pid in _pids() if _name(pid).startswith(prefix))
+    return _running(pid for pid in pids() if _name(pid).startswith(prefix))
 
 
 def marked(processes: Iterable[Process], markers: Iterable[bytes]) -> list[Process]:
@@ -227,10 +232,6 @@ def _is_process(pid: int) -> bool:
         return f"Tgid:\t{pid}\n".encode() in _contents(f"/proc/{pid}/status")
     except (FileNotFoundError, ProcessLookupError):
         return False
-
-
-def _pids() -> Iterator[int]:
-    return (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
 
 
 def _running(pids: Iterable[int]) -> list[Process]:

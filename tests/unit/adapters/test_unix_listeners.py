@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corral.adapters.procfs.socket_diag import Listener, identity, listeners, own_listeners
+from corral.adapters.procfs.unix_listeners import Listener, identity, listeners, own_listeners
 
 
 def listener(path: Path) -> Listener:

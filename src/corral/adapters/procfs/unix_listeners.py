@@ -1,4 +1,4 @@
-"""Listening unix sockets as the kernel lists them (`NETLINK_SOCK_DIAG`), with the file that each was bound to.
+"""Listening unix sockets as the kernel lists them, with the file that each was bound to.
 
 Not `/proc/net/unix`: it writes names as they are, so anybody's abstract socket with a newline in its name adds lines of
 his choice to it. Here a name comes with its length. And the kernel tells whether the file at a path is still the one
@@ -7,23 +7,17 @@ that the socket was bound to: it keeps inode and device of the file, also after 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
 import struct
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-_NETLINK_SOCK_DIAG = 4
-_SOCK_DIAG_BY_FAMILY = 20
-_REQUEST_DUMP = 0x1 | 0x300
-_ERROR, _DONE = 2, 3
-_LISTENING = 1 << 10
+from corral.adapters.procfs import sock_diag
+
 _SHOW_NAME_FILE_AND_USER = 0x1 | 0x2 | 0x40
 _NAME, _FILE, _USER = 0, 1, 7
 
-_HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, pid
 _REQUEST = struct.Struct("=BBHIIIII")  # family, protocol, pad, states, inode, show, cookie
 _MESSAGE = struct.Struct("=BBBBIII")  # family, type, state, pad, inode, cookie
 _ATTRIBUTE = struct.Struct("=HH")
@@ -49,13 +43,10 @@ def identity(info: os.stat_result) -> tuple[int, int]:
 
 def listeners() -> list[Listener]:
     """The listening unix sockets of this network namespace that have a path. OSError if the kernel does not tell."""
-    request = _REQUEST.pack(socket.AF_UNIX, 0, 0, _LISTENING, 0, _SHOW_NAME_FILE_AND_USER, 0xFFFFFFFF, 0xFFFFFFFF)
-    header = _HEADER.pack(_HEADER.size + len(request), _SOCK_DIAG_BY_FAMILY, _REQUEST_DUMP, 1, 0)
-    kind = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC
-    with contextlib.closing(socket.socket(socket.AF_NETLINK, kind, _NETLINK_SOCK_DIAG)) as kernel:
-        kernel.settimeout(2.0)
-        kernel.send(header + request)
-        return [found for found in map(_listener, _answers(kernel)) if found is not None]
+    show = _SHOW_NAME_FILE_AND_USER
+    request = _REQUEST.pack(socket.AF_UNIX, 0, 0, sock_diag.LISTENING, 0, show, 0xFFFFFFFF, 0xFFFFFFFF)
+    with sock_diag.opened() as kernel:
+        return [found for found in map(_listener, sock_diag.ask(kernel, request)) if found is not None]
 
 
 def own_listeners(path: str) -> dict[int, str]:
@@ -68,20 +59,6 @@ def own_listeners(path: str) -> dict[int, str]:
     return {found.inode: found.path for found in listeners() if found.path == path and found.user in mine}
 
 
-def _answers(kernel: socket.socket) -> Iterator[bytes]:
-    while True:
-        data = kernel.recv(1 << 18)
-        while len(data) >= _HEADER.size:
-            length, kind, _, _, _ = _HEADER.unpack_from(data)
-            body, data = data[_HEADER.size : length], data[_aligned(length) :]
-            if kind in (_DONE, _ERROR):
-                code = -int.from_bytes(body[:4], sys.byteorder, signed=True)
-                if code:
-                    raise OSError(code, os.strerror(code))
-                return
-            yield body
-
-
 def _listener(body: bytes) -> Listener | None:
     inode = _MESSAGE.unpack_from(body)[4]
     path, file, user = "", None, None
@@ -89,7 +66,7 @@ def _listener(body: bytes) -> Listener | None:
     while at + _ATTRIBUTE.size <= len(body):
         length, kind = _ATTRIBUTE.unpack_from(body, at)
         value = body[at + _ATTRIBUTE.size : at + length]
-        at += _aligned(max(length, _ATTRIBUTE.size))
+        at += sock_diag.aligned(max(length, _ATTRIBUTE.size))
         if kind == _NAME:
             path = os.fsdecode(value.rstrip(b"\0"))
         elif kind == _FILE and len(value) >= _FILE_OF.size:
@@ -98,7 +75,3 @@ def _listener(body: bytes) -> Listener | None:
         elif kind == _USER:
             user = int.from_bytes(value[:4], sys.byteorder)
     return Listener(inode, path, file, user) if path.startswith("/") else None
-
-
-def _aligned(length: int) -> int:
-    return (length + 3) & ~3
