@@ -27,6 +27,15 @@ def is_exportable(name: str) -> bool:
     return name.isascii() and name.isidentifier()
 
 
+def ambient_environment(callers: Mapping[str, str]) -> dict[str, str]:
+    """What of the environment of the person who said `up` every agent has: all but what is of that very terminal."""
+    return {
+        name: value
+        for name, value in callers.items()
+        if is_exportable(name) and name not in _OF_THE_CALLERS_TERMINAL and not name.startswith(RESERVED_PREFIX)
+    }
+
+
 def agent_environment(
     ambient: Mapping[str, str],
     declared: Mapping[str, str],
@@ -40,24 +49,20 @@ def agent_environment(
 ) -> dict[str, str]:
     """The whole environment of an agent, except for what changes with every run.
 
+    `ambient` is what `ambient_environment` left, which is the same for all agents of an `up`.
     `ports` are variables that say which ports are its own. A `PORT` of the person who says `up` is not the agent's; one
     that is declared is what the person wants.
     """
-    environment = {
-        name: value
-        for name, value in ambient.items()
-        if is_exportable(name) and name not in _OF_THE_CALLERS_TERMINAL and not name.startswith(RESERVED_PREFIX)
+    return {
+        **ambient,
+        **ports,
+        **declared,
+        "CORRAL_INSTANCE": instance,
+        "CORRAL_HOME": home,
+        "CORRAL_RUNTIME_DIR": runtime,
+        "CORRAL_TEAM": team,
+        "CORRAL_AGENT": agent,
     }
-    environment.update(ports)
-    environment.update(declared)
-    environment.update(
-        CORRAL_INSTANCE=instance,
-        CORRAL_HOME=home,
-        CORRAL_RUNTIME_DIR=runtime,
-        CORRAL_TEAM=team,
-        CORRAL_AGENT=agent,
-    )
-    return environment
 
 
 def team_markers(instance: str, team: str) -> list[bytes]:

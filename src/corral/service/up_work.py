@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from corral.agents.catalogue import for_command
 from corral.domain import plan, repository, states
-from corral.domain.environment import agent_environment
+from corral.domain.environment import agent_environment, ambient_environment
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.plan import Step
 from corral.domain.port_blocks import Block, variables
@@ -239,9 +239,10 @@ class UpWork:
 
     async def _start(self, agents: Sequence[AgentSpec]) -> None:
         team = self._team.name
+        ambient = ambient_environment(self._environment)
         environments = {
             agent.name: agent_environment(
-                self._environment,
+                ambient,
                 dict(agent.env),
                 instance=self._store.instance,
                 home=self._places.home,

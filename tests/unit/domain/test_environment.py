@@ -1,6 +1,6 @@
 """What an agent finds in its environment."""
 
-from corral.domain.environment import agent_environment, team_markers
+from corral.domain.environment import agent_environment, ambient_environment, team_markers
 
 AMBIENT = {
     "PATH": "/bin",
@@ -14,8 +14,9 @@ AMBIENT = {
 
 
 def environment(declared: dict[str, str] | None = None) -> dict[str, str]:
+    ambient = ambient_environment(AMBIENT)
     return agent_environment(
-        AMBIENT, declared or {}, instance="i1", home="/h", runtime="/r", team="shop", agent="builder"
+        ambient, declared or {}, instance="i1", home="/h", runtime="/r", team="shop", agent="builder"
     )
 
 
@@ -33,7 +34,7 @@ def test_what_a_shell_cannot_export_is_left_out() -> None:
 
 def test_a_port_of_the_caller_is_not_the_agents_and_a_declared_one_is() -> None:
     ports = {"PORT": "20000", "CORRAL_PORT_WEB": "20001"}
-    ambient = {"PORT": "3000", "CORRAL_PORT_WEB": "1"}
+    ambient = ambient_environment({"PORT": "3000", "CORRAL_PORT_WEB": "1"})
 
     def found(**declared: str) -> dict[str, str]:
         return agent_environment(

@@ -297,8 +297,14 @@ def _write_private(path: str, text: str) -> None:
     except FileExistsError:
         _remove(path)
         descriptor = os.open(path, flags, 0o600)
-    with os.fdopen(descriptor, "wb", buffering=0) as file:
-        file.write(text.encode("utf-8", "surrogateescape"))
+    try:
+        # Whatever is not taken in one go is written by the next: a file object would do that too, and takes longer
+        # than the kernel, for each of the hundreds of files of a team.
+        left = memoryview(text.encode("utf-8", "surrogateescape"))
+        while left:
+            left = left[os.write(descriptor, left) :]
+    finally:
+        os.close(descriptor)
 
 
 def _make_directory(path: str) -> None:

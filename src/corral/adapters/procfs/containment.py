@@ -1,6 +1,6 @@
 """Containment by nothing but `/proc`: the marker in the environment, and descent from what carries it.
 
-The third and last level. Orphans of agents are handed to the team's tmux server (`adapters/tmux/subreaper.py`), so
+The third and last level. Orphans of agents are handed to the team's tmux server (`adapters/tmux/birth.py`), so
 what cleared its environment *and* lost its parents is still known to be the team's, though not which agent's; unless
 the server died before it. That is what cgroups are for. `ps` says that an agent runs at this level.
 """

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 
 from corral.adapters.tmux import identity
 from corral.background import reap_when_it_ends
@@ -17,6 +16,9 @@ _SECONDS = 5.0
 #: Between two tries to connect, which cost next to nothing; whoever starts a team waits for this.
 _DELAY = 0.001
 
+_PR_SET_CHILD_SUBREAPER = 36
+_prctl = ctypes.CDLL(None).prctl
+
 
 async def start_server(argv: Sequence[str], socket_path: str, environment: Mapping[str, str]) -> None:
     """Start the server (`argv` has -D: it stays the process that we start) and return when it listens.
@@ -25,9 +27,9 @@ async def start_server(argv: Sequence[str], socket_path: str, environment: Mappi
     """
     if shutil.which(argv[0], path=environment.get("PATH")) is None:
         raise UnavailableError(f"{argv[0]} is not installed, or not on the keeper's PATH", "apt-get install tmux")
-    launcher = str(files("corral.adapters.tmux") / "subreaper.py")
     server = subprocess.Popen(
-        [sys.executable, "-I", "-S", launcher, *argv],
+        list(argv),
+        preexec_fn=_take_orphans,  # one system call, looked up before the fork: nothing that another thread could hold
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -50,6 +52,16 @@ async def start_server(argv: Sequence[str], socket_path: str, environment: Mappi
         if server.stderr is not None:
             server.stderr.close()
         reap_when_it_ends(server)
+
+
+def _take_orphans() -> None:
+    """Have the kernel hand this process whatever loses its parent below it.
+
+    What an agent starts and abandons (a double fork) is given a new parent: the nearest ancestor that asked for it.
+    Asked for by a team's tmux server, whatever descends from one of its panes stays below it, whoever died between.
+    The wish survives an exec and not a fork, and tmux has no option for it: so it is made in between.
+    """
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _words_of(server: subprocess.Popen[bytes]) -> str:

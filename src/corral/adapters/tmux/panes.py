@@ -20,6 +20,9 @@ FORMAT = "\t".join(
     ]
 )  # fmt: skip
 
+#: What a new pane has that nobody knows yet. Short: tmux fills it in for each, while everybody waits.
+NEW_FORMAT = "#{pane_id} #{window_id} #{session_id} #{pane_pid}"
+
 _LAUNCH_FILE = re.compile(r"/([a-z0-9-]+)\.([0-9a-f]{12})\b")
 
 
@@ -63,6 +66,16 @@ def parse_pane(line: str) -> Pane | None:
             exit=status,
         ),
     )
+
+
+def new_pane(line: str, agent: str, run: str) -> Pane | None:
+    """Read NEW_FORMAT, of the pane that was just made for a run; None if it cannot be read."""
+    fields = line.split(" ")
+    if len(fields) != 4 or not fields[3].isdecimal():
+        return None
+    pid = int(fields[3])
+    session = Session(agent=agent, run=run, terminal_pid=pid, pid=pid, dead=False, exit=None)
+    return Pane(pane_id=fields[0], window_id=fields[1], session_id=fields[2], closed=False, session=session)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from corral.adapters.tmux.birth import start_server
 from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlClient, TmuxRefusedError
 from corral.adapters.tmux.keyboard import type_into
 from corral.adapters.tmux.pane_table import LAST_OUTPUT_SECONDS, PaneTable
-from corral.adapters.tmux.panes import FORMAT, Census, Pane, parse_pane, take_census
+from corral.adapters.tmux.panes import FORMAT, NEW_FORMAT, Census, Pane, new_pane, take_census
 from corral.adapters.tmux.probe import answer
 from corral.adapters.tmux.screens import read_screen
 from corral.background import Background
@@ -141,7 +141,7 @@ class TmuxRuntime:
             [
                 [
                     "new-session", "-d", "-s", order.agent, "-n", "agent", "-x", str(COLUMNS), "-y", str(ROWS),
-                    "-P", "-F", FORMAT, "/bin/sh", order.launch_file,
+                    "-P", "-F", NEW_FORMAT, "/bin/sh", order.launch_file,
                 ],
                 # Linked in the same sequence, before tmux can read the pane: not a byte is missed.
                 _link(f"={order.agent}:"),
@@ -158,7 +158,7 @@ class TmuxRuntime:
                 results.append(f"tmux: {outcome.message}")
                 continue
             if outcome is not None:
-                pane = parse_pane(outcome[0][0])
+                pane = new_pane(outcome[0][0], order.agent, order.run)
                 if pane is None:
                     results.append(f"tmux gave an answer that cannot be read: {outcome[0]}")
                     continue
