@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import pwd
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -42,7 +43,8 @@ class Package:
             if os.environ.get("CORRAL_AGENTS") == "require":
                 pytest.fail(problem)
             pytest.skip(problem)
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "corral-tests"
+        # Not below HOME: tests have one of their own, which goes with them.
+        cache = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".cache" / "corral-tests"
         place = cache / f"{self.program}-{self.version}"
         program = place / "node_modules" / ".bin" / self.program
         cache.mkdir(parents=True, exist_ok=True)
