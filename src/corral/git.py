@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import subprocess
+from collections.abc import Collection, Sequence
 
 from corral.domain.errors import CorralError, UnavailableError
 
@@ -53,6 +54,18 @@ def git(directory: str, *arguments: str, feed: bytes = b"", making: bool = False
 
     What is `making` something runs the person's hooks, and may take longer.
     """
+    return answer(directory, *arguments, feed=feed, making=making, seconds=seconds)[1]
+
+
+def answer(
+    directory: str,
+    *arguments: str,
+    feed: bytes = b"",
+    making: bool = False,
+    seconds: float | None = None,
+    accept: Collection[int] = (0,),
+) -> tuple[int, str]:
+    """As `git`, with the exit code before the output: for questions that git answers by one of those accepted."""
     argv = ["git", "-C", directory, *_NO_MONITOR, *(() if making else _NO_HOOKS), *arguments]
     limit = seconds if seconds is not None else _MAKING_SECONDS if making else _SECONDS
     try:
@@ -61,14 +74,22 @@ def git(directory: str, *arguments: str, feed: bytes = b"", making: bool = False
         raise UnavailableError("git is not installed, or not on PATH", "apt-get install git") from error
     except subprocess.TimeoutExpired as error:
         raise UnavailableError(
-            f"git {arguments[0]} in {directory} did not end within {limit:.0f} s",
+            f"git {_verb(arguments)} in {directory} did not end within {limit:.0f} s",
             "is its disk hanging, or a hook or filter of the repository?",
         ) from error
-    if code != 0:
+    if code not in accept:
         said = complaint.decode("utf-8", "replace")
         what = in_one_line(said) or f"exit code {code}"
-        raise GitError(f"git {arguments[0]} in {directory}: {what}", remedy(said, directory))
-    return output.decode("utf-8", "surrogateescape")
+        raise GitError(f"git {_verb(arguments)} in {directory}: {what}", remedy(said, directory))
+    return code, output.decode("utf-8", "surrogateescape")
+
+
+def _verb(arguments: Sequence[str]) -> str:
+    """What git was asked to do, behind settings for this one time (`-c NAME=VALUE`)."""
+    at = 0
+    while arguments[at] == "-c":
+        at += 2
+    return arguments[at]
 
 
 def in_one_line(said: str) -> str:

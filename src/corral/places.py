@@ -107,6 +107,14 @@ class Places:
     def worktree(self, team: str, agent: str) -> str:
         return os.path.join(self.home, "worktrees", team, agent)
 
+    def hooks(self, team: str, agent: str) -> str:
+        """The git hooks of an agent's worktree."""
+        return os.path.join(self.home, "hooks", team, agent)
+
+    def merge_dir(self, team: str) -> str:
+        """Where the gates of a team's merge queue run."""
+        return os.path.join(self.home, "merges", team)
+
     def check_length(self) -> None:
         """Refuse a runtime directory below which a socket could not be bound, before anything is made."""
         room = SOCKET_PATH_LIMIT - _LONGEST_SOCKET

@@ -26,6 +26,7 @@ class Seen:
     path: str
     kind: str
     head: str = ""
+    branch: str = ""
     dirty: bool = False
     problem: str = ""
     in_the_way: str = ""
@@ -43,8 +44,11 @@ def look(path: str) -> Seen:
         head = git(path, "rev-parse", "--verify", "--quiet", "HEAD").strip()
     except GitError:
         return Seen(path=path, kind=EMPTY)
+    # Not `symbolic-ref`, which fails for a HEAD that names no branch.
+    branch = git(path, "rev-parse", "--symbolic-full-name", "HEAD").strip()
+    branch = branch.removeprefix("refs/heads/") if branch.startswith("refs/heads/") else ""
     in_the_way = BRANCHES if git(path, "branch", "--list", BRANCHES).strip() else ""
     if bare:
-        return Seen(path=path, kind=BARE, head=head, in_the_way=in_the_way)
+        return Seen(path=path, kind=BARE, head=head, branch=branch, in_the_way=in_the_way)
     changes = [line for line in git(path, *STATUS).splitlines() if line != _SPEC_ALONE]
-    return Seen(path=path, kind=NORMAL, head=head, dirty=bool(changes), in_the_way=in_the_way)
+    return Seen(path=path, kind=NORMAL, head=head, branch=branch, dirty=bool(changes), in_the_way=in_the_way)

@@ -57,7 +57,9 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.domain.records import NewEvent
     from corral.domain.waits import Waits
     from corral.peer import user_name
+    from corral.service.agent_hooks import AgentHooks
     from corral.service.agents import Agents
+    from corral.service.belongings import Belongings
     from corral.service.context import Context
     from corral.service.down import Down
     from corral.service.holding import Holding
@@ -66,6 +68,11 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.service.leases import LeaseService
     from corral.service.ledger import Ledger
     from corral.service.linger import Linger
+    from corral.service.merge_book import MergeBook
+    from corral.service.merge_checks import MergeChecks
+    from corral.service.merge_letters import MergeLetters
+    from corral.service.merge_work import MergeWork
+    from corral.service.merges import Merges
     from corral.service.msg import Msg
     from corral.service.port_blocks import PortBlocks
     from corral.service.processes import Processes
@@ -73,6 +80,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.service.tasks import Tasks
     from corral.service.topics import Topics
     from corral.service.up import Up
+    from corral.service.who import Who
     from corral.supervise.registry import Registry
     from corral.supervise.supervisor import Supervisor
 
@@ -89,7 +97,10 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         leases = LeaseService(context, ledger, waits)
         msg = Msg(context, ledger, waits, user_name(os.getuid()))
         ports = PortBlocks(context, ledger)
-        tasks = Tasks(context, ledger)
+        tasks = Tasks(context, ledger, waits)
+        hooks = AgentHooks(context, ledger, leases)
+        book, checks = MergeBook(context, ledger), MergeChecks(registry, leases)
+        merge_work = MergeWork(context, book, checks, MergeLetters(msg))
         await ledger.load()
         await ports.settle()
         linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)
@@ -101,7 +112,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             registry=registry,
             supervisor=supervisor,
             up=Up(context, ports),
-            down=Down(context, ports),
+            down=Down(context, ports, Belongings(leases, tasks, msg), merge_work),
             agents=Agents(context, ports),
             holding=Holding(context),
             stats=Stats(context),
@@ -112,6 +123,9 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             topics=Topics(context, ledger),
             ports=ports,
             tasks=tasks,
+            merges=Merges(context, book, checks, merge_work),
+            who=Who(context, leases, tasks),
+            hooks=hooks,
             journal=Journal(context),
             end=lambda: server.end(),
             busy=linger.busy,
@@ -127,12 +141,14 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         about = {"pid": os.getpid(), "version": __version__}
         await registry.observe((), [NewEvent(event="daemon.started", data=about)])
         await supervisor.begin()
+        merge_work.begin()
         log.info("serving %s for instance %s", places.daemon_socket, store.instance)
         hosting.say_ready(ready_fd)
         await server.serve(sockets=[listening])
         watching.cancel()
         hosting.unlink_own(places.daemon_socket, identity)
         tasks.end()
+        merge_work.end()
         await supervisor.end()
         await services.processes.settled()
         await registry.observe((), [NewEvent(event="daemon.stopped", data=about)])
@@ -145,9 +161,13 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
     import getpass
     import platform
 
+    from corral.adapters.files import stamps
     from corral.adapters.files.launch import LaunchFiles
     from corral.adapters.files.logbook import LogBook
+    from corral.adapters.git.history import history
+    from corral.adapters.git.merges import GitMerges
     from corral.adapters.git.workspaces import GitWorkspaces
+    from corral.adapters.landlock import confining
     from corral.adapters.procfs import bystanders, host_ports, ports, processes
     from corral.adapters.subprocess.processes import HostedProcesses
     from corral.adapters.subprocess.runtime import ProcessRuntime
@@ -187,12 +207,17 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
             listener=listener,
         ),
         containment=containment,
+        history=history,
+        no_own_ports=confining.obstacle(),
+        own_ports=confining.through,
         workspaces=GitWorkspaces(places, instance),
+        merges=GitMerges(places),
         bystanders=lambda team, directories, asking: bystanders.living_in(
             directories, team_markers(instance, team), asking
         ),
         host_ports=lambda wanted: host_ports.look(wanted, instance),
         listening=ports.listening,
+        look_at_files=stamps.look,
         log=lambda team, agent: LogBook(places.agent_log(team, agent)),
         launches=lambda team: LaunchFiles(os.path.join(places.launch_dir, team), places.own_dir),
     )

@@ -141,6 +141,22 @@ def _settle_opencode(home: Path, project: Path, address: str) -> dict[str, str]:
     return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
 
+def _settle_pi(home: Path, project: Path, address: str) -> dict[str, str]:
+    del project
+    directory = home / ".pi" / "agent"
+    directory.mkdir(parents=True, exist_ok=True)
+    provider = {
+        "baseUrl": f"{address}/v1",
+        "api": "openai-completions",
+        "apiKey": _KEY,
+        "models": [{"id": _MODEL}],
+        "compat": {"supportsDeveloperRole": False, "supportsReasoningEffort": False},
+    }
+    (directory / "models.json").write_text(json.dumps({"providers": {"scripted": provider}}))
+    (directory / "settings.json").write_text(json.dumps({"defaultProvider": "scripted", "defaultModel": _MODEL}))
+    return {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}
+
+
 CLAUDE = RealAgent(
     "claude",
     Package("@anthropic-ai/claude-code", "2.1.197", "claude", "install.cjs"),
@@ -151,3 +167,4 @@ CODEX = RealAgent("codex", Package("@openai/codex", "0.166.0", "codex"), ("exec"
 OPENCODE = RealAgent(
     "opencode", Package("opencode-ai", "1.18.33", "opencode", "postinstall.mjs"), ("run",), _settle_opencode
 )
+PI = RealAgent("pi", Package("@mariozechner/pi-coding-agent", "0.73.1", "pi"), ("-p",), _settle_pi)

@@ -11,14 +11,16 @@ import shlex
 from dataclasses import dataclass
 
 from corral.domain import names
+from corral.domain.hook_registration import HookFile
 from corral.domain.mcp_registration import ARGUMENTS, PROGRAM, ServerFile
 from corral.domain.spec_problems import Problems
 from corral.domain.spec_syntax import load
 from corral.domain.spec_table import Table
 from corral.domain.spec_text import decode
 
-_KEYS = ("name", "title", "executable", "command", "ready", "paste_pause", "note", "mcp")
+_KEYS = ("name", "title", "executable", "command", "ready", "paste_pause", "note", "mcp", "hooks")
 _MCP_KEYS = ("files", "table", "entry")
+_HOOK_KEYS = ("files", "events", "plugin", "list", "note")
 _LONGEST_PAUSE = 10.0
 #: Words that may stand before the program that they start.
 _IN_FRONT = re.compile(r"exec|(?:.*/)?env|[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
@@ -47,6 +49,8 @@ class Profile:
     note: str
     #: Where it can be told of an MCP server; None if it cannot be.
     mcp: ServerFile | None = None
+    #: Where it can be told of hooks; None if it has none.
+    hooks: HookFile | None = None
 
     def is_ready(self, screen: list[str]) -> bool:
         """True if the lines of a screen say that a message can be typed now."""
@@ -104,6 +108,7 @@ def read_profile(text: str, file: str) -> Profile:
         paste_pause=_seconds(table, "paste_pause"),
         note=table.need("note", str, 'note = "Needs an account."') or "",
         mcp=_server_file(table),
+        hooks=_hook_file(table),
     )
     problems.raise_if_any()
     return profile
@@ -114,15 +119,41 @@ def _server_file(profile: Table) -> ServerFile | None:
     if table is None:
         return None
     table.only(_MCP_KEYS)
-    files = _strings(table, "files", 'files = [".mcp.json"]')
-    if any(os.path.isabs(file) or os.path.normpath(file) != file or file.startswith("..") for file in files):
-        table.wrong("files", "this leads out of the workspace, or there by a detour", 'such as files = [".mcp.json"]')
+    files = _files(table, 'files = [".mcp.json"]')
     example = f'entry = {{ command = "{PROGRAM}", args = ["{ARGUMENTS}"] }}'
     return ServerFile(
         files=files,
         table=table.need("table", str, 'table = "mcpServers"') or "",
         entry=table.need("entry", dict, example) or {},
     )
+
+
+def _hook_file(profile: Table) -> HookFile | None:
+    table = profile.table("hooks", '[hooks] with files = [".x/settings.json"]')
+    if table is None:
+        return None
+    table.only(_HOOK_KEYS)
+    plugin = table.take("plugin", str, 'plugin = "x.js"') or ""
+    events = table.take("events", dict, 'events = { Stop = "" }') or {}
+    if bool(plugin) == bool(events) or bool(plugin) != bool(table.data.get("list")):
+        table.wrong("events", "hooks are commands or a plugin", "give events, or plugin and list")
+    if not all(isinstance(matcher, str) for matcher in events.values()):
+        table.wrong("events", "each event needs a text", 'such as events = { PreToolUse = "Write", Stop = "" }')
+    return HookFile(
+        files=_files(table, 'files = [".x/settings.json"]'),
+        events={event: str(matcher) for event, matcher in events.items()},
+        plugin=plugin,
+        list=table.take("list", str, 'list = "plugin"') or "",
+        note=table.take("note", str, 'note = "Asks once."') or "",
+    )
+
+
+def _files(table: Table, example: str) -> tuple[str, ...]:
+    """Paths that stay in a workspace."""
+    files = _strings(table, "files", example)
+    if any(os.path.isabs(file) or os.path.normpath(file) != file or file.startswith("..") for file in files):
+        table.wrong("files", "this leads out of the workspace, or there by a detour", f"such as {example}")
+    return files
 
 
 def _words(script: str) -> list[str]:

@@ -2,51 +2,58 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from corral import __version__
 from corral.api import answers, requests
+from corral.api.hook_routes import HookApi
 from corral.api.kv_routes import KvApi
 from corral.api.lease_routes import LeaseApi
+from corral.api.merge_routes import MergeApi
 from corral.api.msg_routes import MsgApi
 from corral.api.openapi_table import ENDPOINTS
 from corral.api.port_routes import PortApi
 from corral.api.process_routes import ProcessApi
+from corral.api.router import Handler, Route, Router
 from corral.api.task_routes import TaskApi
 from corral.api.topic_routes import TopicApi
+from corral.api.who_routes import WhoApi
+from corral.api.write_routes import WriteApi
 from corral.background import Background
-from corral.domain.errors import CorralError, NotFoundError, WrongUseError
+from corral.domain.errors import CorralError
 from corral.domain.records import Agent, NewEvent
 from corral.domain.timestamps import timestamp
 from corral.places import Places
+from corral.service.agent_hooks import AgentHooks
 from corral.service.agents import Agents
 from corral.service.down import Down
 from corral.service.holding import Holding
 from corral.service.journal import Awaited, Journal
 from corral.service.kv import Kv
+from corral.service.lease_claims import LeaseClaims
 from corral.service.leases import LeaseService
+from corral.service.merges import Merges
 from corral.service.msg import Msg
 from corral.service.port_blocks import PortBlocks
 from corral.service.processes import Processes
 from corral.service.progress import Tell
-from corral.service.real_patterns import RealPatterns
 from corral.service.resolve import find_agent, find_agents, find_team
 from corral.service.stats import Stats
 from corral.service.tasks import Tasks
 from corral.service.topics import Topics
 from corral.service.up import Up
+from corral.service.who import Who
+from corral.service.writes import WriteService
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
 
-Handler = Callable[[Request], Awaitable[Response]]
+log = logging.getLogger("corral.daemon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +77,9 @@ class Services:
     msg: Msg
     topics: Topics
     tasks: Tasks
+    merges: Merges
+    who: Who
+    hooks: AgentHooks
     journal: Journal
     #: Called to end the daemon.
     end: Callable[[], None]
@@ -77,28 +87,24 @@ class Services:
     busy: Callable[[int], None]
 
 
-def make_app(services: Services) -> Starlette:
+def make_app(services: Services) -> Router:
     """The application. Every error leaves it as the error object of the contract."""
     rooms = (
         _Api(services),
         ProcessApi(services.registry, services.processes),
         KvApi(services.registry, services.kv),
-        LeaseApi(services.registry, services.leases, RealPatterns(services.supervisor)),
+        LeaseApi(services.registry, services.leases, LeaseClaims(services.supervisor)),
         PortApi(services.registry, services.ports),
         MsgApi(services.msg),
         TopicApi(services.registry, services.topics),
         TaskApi(services.registry, services.tasks),
+        MergeApi(services.registry, services.merges),
+        WhoApi(services.registry, services.who),
+        HookApi(services.hooks),
+        WriteApi(services.registry, WriteService(services.leases)),
     )
-    return Starlette(
-        routes=[
-            Route(endpoint.path, _handler(rooms, endpoint.handler), methods=[endpoint.method]) for endpoint in ENDPOINTS
-        ],
-        exception_handlers={
-            CorralError: _on_error,
-            HTTPException: _on_http_error,
-            ClientDisconnect: _on_gone,
-            Exception: _on_crash,
-        },
+    return Router(
+        [Route(endpoint.method, endpoint.path, _handler(rooms, endpoint.handler)) for endpoint in ENDPOINTS], _on_error
     )
 
 
@@ -107,23 +113,13 @@ def _handler(rooms: Sequence[object], name: str) -> Handler:
     return handler
 
 
-async def _on_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, CorralError)
-    return answers.failure(error)
-
-
-async def _on_http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    kind = NotFoundError if error.status_code == 404 else WrongUseError
-    return answers.failure(kind(f"{request.method} {request.url.path}: {error.detail}", "docs/reference/api.md"))
-
-
-async def _on_gone(_: Request, __: Exception) -> Response:
-    """The caller went away before it had said all. Nothing was begun, and nobody hears this."""
-    return Response(status_code=400)
-
-
-async def _on_crash(_: Request, error: Exception) -> Response:
+def _on_error(request: Request, error: Exception) -> Response:
+    if isinstance(error, CorralError):
+        return answers.failure(error)
+    if isinstance(error, ClientDisconnect):
+        # The caller went away before it had said all. Nothing was begun, and nobody hears this.
+        return Response(status_code=400)
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return answers.failure(CorralError(f"the daemon failed: {error!r}", "its log has more"))
 
 

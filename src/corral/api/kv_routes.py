@@ -25,11 +25,10 @@ class KvApi:
 
     async def get_value(self, request: Request) -> Response:
         key = requests.text(request, "key")
-        return answers.json(kv_answers.value(key, self._kv.get(self._team(request), key)))
+        return answers.json(kv_answers.value(key, await self._kv.get(self._team(request), key)))
 
     async def list_values(self, request: Request) -> Response:
-        revision = self._kv.revision
-        found = self._kv.below(self._team(request), requests.text(request, "prefix"))
+        found, revision = await self._kv.below(self._team(request), requests.text(request, "prefix"))
         values = [kv_answers.value(key, value) for key, value in found]
         return answers.json(kv_answers.Values(revision=revision, values=values))
 

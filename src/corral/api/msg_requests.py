@@ -21,6 +21,9 @@ class MessageBody(Body, frozen=True):
     ] = ()
     subject: Annotated[str, Meta(description="what it is about, in one line of at most 200 bytes")] = ""
     reply_to: Annotated[str, Meta(description="the message that it answers")] = ""
+    key: Annotated[
+        str, Meta(description="a name of the sender's choice: the same key is the same message, sent once")
+    ] = ""
 
 
 class AckBody(Body, frozen=True):

@@ -26,7 +26,9 @@ class MsgApi:
         sender, reply_to = self._caller(request), number_of(order.reply_to) if order.reply_to else 0
         to = self._msg.recipients(order.to, sender=sender, team=_team(request), cwd=_cwd(request))
         who = requests.caller(request)
-        message = await self._msg.send(who, sender, to, order.text, subject=order.subject, reply_to=reply_to)
+        message = await self._msg.send(
+            who, sender, to, order.text, subject=order.subject, reply_to=reply_to, key=order.key
+        )
         return answers.json(msg_answers.sent(message, self._msg.deliveries(message)))
 
     async def list_inbox(self, request: Request) -> Response:

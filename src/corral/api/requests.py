@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, TypeVar
+from urllib.parse import parse_qs
 
 import msgspec
 from msgspec import Meta
@@ -18,6 +19,8 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 MAX_BODY = 8 * 1024 * 1024
 #: With its input as base64, a command may take this much.
 MAX_EXEC_BODY = 24 * 1024 * 1024
+#: Under which name the server notes in the state of a request who asks.
+CALLER = "caller"
 #: Seconds between two looks of somebody who follows.
 SHORTEST_INTERVAL, DEFAULT_INTERVAL, LONGEST_INTERVAL = 0.1, 2.0, 86400.0
 
@@ -136,6 +139,13 @@ class ExecBody(Body, frozen=True):
         )
 
 
+class RegisterHooksBody(Body, frozen=True):
+    """`POST /v1/hooks/PROGRAM/register`"""
+
+    directory: Annotated[str, Meta(description="where the coding agent works; an absolute path")]
+    remove: Annotated[bool, Meta(description="take them out again")] = False
+
+
 class TransactionBody(Body, frozen=True):
     """`POST /v1/kv`: values to put, keys to remove, and what that relies on"""
 
@@ -178,6 +188,18 @@ async def body(request: Request, kind: type[_T], most: int = MAX_BODY) -> _T:
 def text(request: Request, name: str) -> str:
     """A query parameter, empty if it is not given."""
     return str(request.query_params.get(name, ""))
+
+
+def file_name(request: Request, name: str) -> str:
+    """A query parameter that is a path: what is no UTF-8 in it is kept, in the way in which Python has such names."""
+    return (file_names(request, name) or [""])[-1]
+
+
+def file_names(request: Request, name: str) -> list[str]:
+    """As `file_name`, of one that may be given several times."""
+    query: bytes = request.scope["query_string"]
+    given = parse_qs(query.decode("ascii", "surrogateescape"), keep_blank_values=True, errors="surrogateescape")
+    return given.get(name, [])
 
 
 def flag(request: Request, name: str, default: bool = False) -> bool:
@@ -223,7 +245,7 @@ def whole_number(request: Request, name: str) -> int | None:
 
 def caller(request: Request) -> Who:
     """Who is asking: the user as the kernel names it, and the agent it says it is."""
-    who: Who = request.scope["corral.who"]
+    who: Who = request.scope["state"][CALLER]
     agent = request.headers.get("x-corral-agent", "")
     return Who(user=who.user, uid=who.uid, agent=agent[:100]) if agent else who
 

@@ -11,38 +11,36 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from corral.api import answers
+from corral.api import answers, requests
+from corral.api.packets import OnePacket
 from corral.domain.errors import WrongUseError
 from corral.domain.records import Who
 from corral.peer import peer_of, user_name
 
 
 class _PeerProtocol(HttpToolsProtocol):
-    """Notes whom the kernel says is at the other end, where uvicorn has room for a client address."""
+    """Notes whom the kernel says is at the other end, for every request of the connection."""
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
+        super().connection_made(OnePacket(transport, self.loop))
         pid, uid = peer_of(transport.get_extra_info("socket"))
         self.client = (str(uid), pid)
+        # The name is looked up once: that is a file to read.
+        self.app_state = {requests.CALLER: Who(user=user_name(uid), uid=uid)}
 
 
-class _KnowTheCaller:
-    """Turns the peer's uid into a name for the use cases."""
+class _OnlyHttp11:
+    """Refuses what cannot take a stream."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            if scope["http_version"] == "1.0":
-                # A stream goes out in chunks, which 1.0 does not know.
-                await answers.failure(WrongUseError("HTTP/1.0 is not spoken here", "use HTTP/1.1"))(
-                    scope, receive, send
-                )
-                return
-            uid = int(scope["client"][0])
-            scope["corral.who"] = Who(user=user_name(uid), uid=uid)
-        await self._app(scope, receive, send)
+        app = self._app
+        if scope["http_version"] == "1.0":
+            # A stream goes out in chunks, which 1.0 does not know.
+            app = answers.failure(WrongUseError("HTTP/1.0 is not spoken here", "use HTTP/1.1"))
+        await app(scope, receive, send)
 
 
 class DaemonServer(uvicorn.Server):
@@ -51,7 +49,7 @@ class DaemonServer(uvicorn.Server):
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(
             uvicorn.Config(
-                _KnowTheCaller(app),
+                _OnlyHttp11(app),
                 http=_PeerProtocol,
                 ws="none",
                 lifespan="off",

@@ -22,6 +22,13 @@ class Added(Answer, frozen=True):
     added: Annotated[bool, Meta(description="false if a task with this key was there before: it is that one")]
 
 
+class Removed(Answer, frozen=True):
+    """A task that is forgotten."""
+
+    task: str
+    removed: bool
+
+
 class Note(Answer, frozen=True):
     """What somebody had to say about a task."""
 

@@ -52,6 +52,11 @@ class TaskApi:
     async def show_task(self, request: Request) -> Response:
         return answers.json(task_answers.whole(self._tasks.show(self._team(request), _task(request))))
 
+    async def remove_task(self, request: Request) -> Response:
+        who, force = requests.caller(request), requests.flag(request, "force")
+        task = await self._tasks.remove(who, self._team(request), _task(request), force=force)
+        return answers.json(task_answers.Removed(task=task, removed=True))
+
     async def renew_task(self, request: Request) -> Response:
         order = await requests.body(request, task_bodies.RenewBody)
         team, who = self._team(request), requests.caller(request)

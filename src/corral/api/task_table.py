@@ -51,6 +51,14 @@ TASKS = (
         answers=(task_answers.WholeTask,),
     ),
     Endpoint(
+        method="DELETE",
+        path="/v1/tasks/{task}",
+        handler="remove_task",
+        summary="forget a task that is done or dead",
+        parameters=(_TASK, flag("force", "also one that is open, or that others wait for"), *TEAM),
+        answers=(task_answers.Removed,),
+    ),
+    Endpoint(
         method="POST",
         path="/v1/tasks/{task}/renew",
         handler="renew_task",

@@ -1,12 +1,12 @@
 """`corral lease`: who may write which files."""
 
 from corral.cli.command import AGENTS, INTEGER, SECONDS, TEAM, Argument, Command, Invocation, Option
-from corral.cli.output import plain, say, write_json
+from corral.cli.output import plain, say, write_bytes, write_json
 from corral.cli.proc_targets import Whose, whose
 from corral.cli.table import lines
-from corral.client.answers import Record, ask
+from corral.client.answers import Record, ask, ask_unparsed
 from corral.client.wire import ANSWER_SECONDS, path_word
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, WrongUseError
 
 _AGENT = Option(
     "agent",
@@ -41,7 +41,7 @@ def _ask_for(invocation: Invocation, path: str) -> Record:
     if seconds is None:
         seconds = 0.0 if path == "/v1/leases" else 366 * 86400.0
     body: Record = {
-        "patterns": invocation.words("PATTERN"),
+        "patterns": [_text(pattern) for pattern in invocation.words("PATTERN")],
         "shared": invocation.flag("shared"),
         "literal": invocation.flag("literal"),
         "ttl": invocation.number("ttl"),
@@ -50,12 +50,23 @@ def _ask_for(invocation: Invocation, path: str) -> Record:
     return ask(of.places, "POST", of.request(path), body, seconds=seconds + ANSWER_SECONDS)
 
 
+def _text(pattern: str) -> str:
+    """A pattern is text. A file whose name is none can be held all the same, by a pattern that names it."""
+    try:
+        pattern.encode()
+    except UnicodeEncodeError:
+        shown = "".join("?" if "\udc80" <= letter <= "\udcff" else letter for letter in pattern)
+        raise WrongUseError(f"{plain(pattern)} is no UTF-8", f"write a ? for each byte that is none: {shown}") from None
+    return pattern
+
+
 def check(invocation: Invocation) -> int:
+    """Hooks and scripts ask this before they write, so it is done in little more than the start of the interpreter."""
     of = whose(invocation)
     paths = [("path", path) for path in invocation.words("PATH")]
-    answer = ask(of.places, "GET", of.request("/v1/leases/check", *paths))
+    answer = ask_unparsed(of.places, "GET", of.request("/v1/leases/check", *paths))
     if invocation.json:
-        write_json(answer)
+        write_bytes(answer + b"\n")
     return 0
 
 
@@ -132,7 +143,8 @@ COMMAND = Command(
         "A lease is on patterns of files of the repository: nobody else gets one that can name the same file. In a\n"
         "pattern * and ? stay within a name, [a-z] is a set, ** is any number of directories, and a slash at the end\n"
         "means everything below. A lease of an agent lives as long as the agent's run; nobody has to renew it. Every\n"
-        "lease has a token that is greater than all before."
+        "lease has a token that is greater than all before. In the worktrees of agents, git refuses commits that\n"
+        "change what somebody else holds exclusively."
     ),
     examples=(
         ("corral lease acquire src/api/", "hold everything below src/api"),

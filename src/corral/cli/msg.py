@@ -19,7 +19,7 @@ def send(invocation: Invocation) -> int:
     body: Record = {"to": invocation.words("TO"), "text": _text(invocation.text("message"))}
     if not body["to"] and invocation.text("reply-to") is None:
         raise WrongUseError("to whom?", "name agents, people (@ann), role:builder, or all")
-    for option, field in (("subject", "subject"), ("reply-to", "reply_to")):
+    for option, field in (("subject", "subject"), ("reply-to", "reply_to"), ("key", "key")):
         if invocation.text(option) is not None:
             body[field] = invocation.text(option)
     answer = ask(invocation.places, "POST", _request(invocation, "/v1/messages"), body)
@@ -188,6 +188,7 @@ COMMAND = Command(
             options=(
                 Option("message", "m", value="TEXT", summary="the message; - or nothing reads standard input"),
                 Option("subject", "s", value="LINE", summary="what it is about, in one line"),
+                Option("key", value="KEY", summary="a name of yours: sent once, however often it is said"),
                 Option("reply-to", value="ID", summary="the message that it answers; without TO it goes to its sender"),
                 *_WHOSE,
             ),

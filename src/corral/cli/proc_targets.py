@@ -4,7 +4,7 @@ import os
 
 from corral.cli.command import AGENTS, TEAM, Invocation, Option
 from corral.cli.targets import agent_and_team, here
-from corral.client.answers import ask
+from corral.client.answers import ask_unparsed
 from corral.client.wire import target
 from corral.domain.errors import NotFoundError
 from corral.places import Places
@@ -53,7 +53,8 @@ def own_agent(places: Places) -> tuple[str | None, str | None]:
     if not (team and agent and instance):
         return None, None
     # In an agent of one instance, somebody may well talk to another one.
-    if ask(places, "GET", "/v1/health").get("instance") != instance:
+    # Looked for, and not parsed: a parser takes longer to load than the daemon to answer.
+    if f'"instance":"{instance}"'.encode() not in ask_unparsed(places, "GET", "/v1/health"):
         return None, None
     return team, agent
 

@@ -30,6 +30,9 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
             count = f"none left but {len(entries(result, 'kept'))} kept"
         text.append(f"  {mark} {padded(_what(check), width)}  {count}")
         text.extend(f"      {item}" for item in left)
+    for key, title in (("given_back", "given back by its agents"), ("waiting", "waits for the next team of this name")):
+        if counts := _counts(result.get(key)):
+            text.append(f"{title}: {counts}")
     kept = entries(result, "kept")
     in_the_way = [item for item in kept if item.get("in_the_way")]
     for workspaces, title in (
@@ -58,6 +61,12 @@ def residue_in_short(result: Record) -> str:
         if check.get("found") != 0 or check.get("residue")
     ]
     return ", ".join(left) or "the checks do not say what"
+
+
+def _counts(of: object) -> str:
+    """`2 leases, 1 lock`: all that there is any of."""
+    found = of.items() if isinstance(of, dict) else ()
+    return ", ".join(f"{count} {what.removesuffix('s') if count == 1 else what}" for what, count in found if count)
 
 
 def short_path(path: str) -> str:

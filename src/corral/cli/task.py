@@ -10,7 +10,7 @@ from corral.cli.task_shown import listed, shown
 from corral.cli.team_targets import of_team
 from corral.client.answers import Record, ask
 from corral.client.wire import ANSWER_SECONDS, path_word
-from corral.domain.errors import WrongUseError
+from corral.domain.errors import CorralError, WrongUseError
 
 _LARGEST = 64 << 10
 _STATES = ("ready", "waiting", "delayed", "claimed", "done", "dead")
@@ -103,6 +103,26 @@ def _change(invocation: Invocation, what: str, body: Record) -> int:
         write_json(answer)
     else:
         say(f"{answer.get('task')} is {answer.get('state')}")
+    return 0
+
+
+def rm(invocation: Invocation) -> int:
+    """Each for itself: one that cannot go keeps no other."""
+    of, force = of_team(invocation), "1" if invocation.flag("force") else "0"
+    done: list[Record] = []
+    failures: list[CorralError] = []
+    for task in invocation.words("TASK"):
+        try:
+            done.append(ask(of.places, "DELETE", of.request(f"/v1/tasks/{path_word(task)}", ("force", force))))
+        except CorralError as error:
+            failures.append(error)
+    if invocation.json and done:
+        write_json(done if len(invocation.words("TASK")) > 1 else done[0])
+    elif not invocation.json:
+        for answer in done:
+            say(f"{answer.get('task')} is removed")
+    if failures:
+        raise failures[0]
     return 0
 
 
@@ -286,6 +306,21 @@ COMMAND = Command(
             arguments=(_TASK,),
             options=(_TOKEN, _NOTE, TEAM),
             run=release,
+        ),
+        Command(
+            "task rm",
+            "forget tasks that are done or dead",
+            description=(
+                "Refused (exit 4) for one that is open, or that others wait for. With --force it goes all the same: a\n"
+                "claim on it is over, and what waited for it waits for it no more."
+            ),
+            examples=(
+                ("corral task rm t41", "one that is dead and will not be revived"),
+                ("corral task rm --force t42", "one that was added by mistake"),
+            ),
+            arguments=(Argument("TASK", summary="the id of a task", repeated=True),),
+            options=(Option("force", summary="also what is open, or what others wait for"), TEAM),
+            run=rm,
         ),
         Command(
             "task ls",

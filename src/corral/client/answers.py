@@ -1,19 +1,24 @@
-"""The daemon's answers as JSON: one document, or a stream of records. Errors come out as `CorralError`s."""
+"""The daemon's answers as JSON: one document, or a stream of records. Errors come out as `CorralError`s.
 
-import json
-from collections.abc import Iterator, Sequence
+The parser is loaded with the first answer that has to be parsed: `corral lease check` needs none if all is well.
+"""
 
 from corral.client.absence import error_of_absence
-from corral.client.exchange import Exchange
 from corral.client.wire import ANSWER_SECONDS, DaemonAbsentError, Response, request, stream
 from corral.domain.errors import CorralError, UnavailableError, from_json
-from corral.places import Places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from corral.client.exchange import Exchange
+    from corral.places import Places
 
 Record = dict[str, object]
 
 
 def ask(
-    places: Places, method: str, target: str, body: object = None, seconds: float | None = ANSWER_SECONDS
+    places: "Places", method: str, target: str, body: object = None, seconds: float | None = ANSWER_SECONDS
 ) -> Record:
     """The one JSON object that answers; `body` goes out as it is if it is bytes, else as JSON."""
     try:
@@ -22,8 +27,18 @@ def ask(
         raise error_of_absence(places) from None
 
 
+def ask_unparsed(places: "Places", method: str, target: str) -> bytes:
+    """The JSON document that answers, as it came."""
+    try:
+        response = request(places, method, target)
+    except DaemonAbsentError:
+        raise error_of_absence(places) from None
+    raise_refusal(response)
+    return response.body
+
+
 def ask_present_daemon(
-    places: Places, method: str, target: str, body: object = None, seconds: float | None = ANSWER_SECONDS
+    places: "Places", method: str, target: str, body: object = None, seconds: float | None = ANSWER_SECONDS
 ) -> Record:
     """As `ask`, but absence is left to the caller as `DaemonAbsentError`."""
     response = request(places, method, target, *_content(body), seconds)
@@ -31,7 +46,7 @@ def ask_present_daemon(
     return record_of(response.body)
 
 
-def ask_for_list(places: Places, method: str, target: str) -> list[Record]:
+def ask_for_list(places: "Places", method: str, target: str) -> list[Record]:
     """The one JSON list of objects that answers."""
     try:
         response = request(places, method, target)
@@ -44,15 +59,17 @@ def ask_for_list(places: Places, method: str, target: str) -> list[Record]:
     return [record for record in listed if isinstance(record, dict)]
 
 
-def begin(places: Places, method: str, target: str, body: object = None) -> Exchange:
+def begin(places: "Places", method: str, target: str, body: object = None) -> "Exchange":
     """A request whose answer is taken as it comes."""
+    from corral.client.exchange import Exchange
+
     try:
         return Exchange(places, method, target, *_content(body))
     except DaemonAbsentError:
         raise error_of_absence(places) from None
 
 
-def records(places: Places, method: str, target: str, body: object = None) -> Iterator[Record]:
+def records(places: "Places", method: str, target: str, body: object = None) -> "Iterator[Record]":
     """The records of a stream, as they come; an error record is raised. Nothing is asked before the first."""
     try:
         yield from records_of_present_daemon(places, method, target, body)
@@ -60,7 +77,7 @@ def records(places: Places, method: str, target: str, body: object = None) -> It
         raise error_of_absence(places) from None
 
 
-def records_of_present_daemon(places: Places, method: str, target: str, body: object = None) -> Iterator[Record]:
+def records_of_present_daemon(places: "Places", method: str, target: str, body: object = None) -> "Iterator[Record]":
     """As `records`, but absence is left to the caller as `DaemonAbsentError`, before the first record."""
     response, lines = stream(places, method, target, *_content(body))
     raise_refusal(response)
@@ -72,7 +89,7 @@ def records_of_present_daemon(places: Places, method: str, target: str, body: ob
         yield record
 
 
-def concluded(stream: Iterator[Record]) -> Iterator[Record]:
+def concluded(stream: "Iterator[Record]") -> "Iterator[Record]":
     """The records of a piece of work, checked to end with its result; a stream cut short is `UnavailableError`."""
     for record in stream:
         yield record
@@ -101,11 +118,13 @@ def raise_refusal(response: Response) -> None:
     )
 
 
-def _content(body: object) -> tuple[bytes, Sequence[tuple[str, str]]]:
+def _content(body: object) -> "tuple[bytes, Sequence[tuple[str, str]]]":
     if body is None:
         return b"", ()
     if isinstance(body, bytes):
         return body, (("Content-Type", "text/plain; charset=utf-8"),)
+    import json
+
     # A directory whose name is no UTF-8 cannot be named in JSON; a question mark in it harms nobody.
     text = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
     return text, (("Content-Type", "application/json"),)
@@ -120,6 +139,8 @@ def record_of(text: bytes) -> Record:
 
 
 def _parsed(text: bytes) -> object:
+    import json
+
     try:
         parsed: object = json.loads(text)
     except ValueError:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from corral.domain.enforcement import DENY
+
 #: Belongs to the terminal or the service that `up` was typed in, and would mislead a program in another one.
 _OF_THE_CALLERS_TERMINAL = frozenset(
     """TERM TERM_PROGRAM TERM_PROGRAM_VERSION TERM_SESSION_ID COLUMNS LINES WINDOWID WINDOW STY TMUX TMUX_PANE
@@ -46,10 +48,14 @@ def agent_environment(
     team: str,
     agent: str,
     ports: Mapping[str, str] = MappingProxyType({}),
+    unreachable: str = DENY,
+    program: str | None = None,
 ) -> dict[str, str]:
     """The whole environment of an agent, except for what changes with every run.
 
     `ambient` is what `ambient_environment` left, which is the same for all agents of an `up`.
+    `unreachable` is what its hooks say to a write while the daemon cannot be reached; without a word, that is `DENY`.
+    `program` is the path of `corral`, for what an agent's hooks run: its PATH may not have it.
     `ports` are variables that say which ports are its own. A `PORT` of the person who says `up` is not the agent's; one
     that is declared is what the person wants.
     """
@@ -62,6 +68,8 @@ def agent_environment(
         "CORRAL_RUNTIME_DIR": runtime,
         "CORRAL_TEAM": team,
         "CORRAL_AGENT": agent,
+        **({UNREACHABLE_VARIABLE: unreachable} if unreachable != DENY else {}),
+        **({PROGRAM_VARIABLE: program} if program else {}),
     }
 
 
@@ -70,6 +78,10 @@ def team_markers(instance: str, team: str) -> list[bytes]:
     return [b"CORRAL_INSTANCE=" + instance.encode(), b"CORRAL_TEAM=" + team.encode()]
 
 
+#: Where `corral` is.
+PROGRAM_VARIABLE = "CORRAL_PROGRAM"
+#: Says what hooks do that cannot reach the daemon, where that is not to refuse writes.
+UNREACHABLE_VARIABLE = "CORRAL_UNREACHABLE"
 #: Changes with every start of an agent: the marker that ties a process to one run.
 RUN_VARIABLE = "CORRAL_RUN"
 #: Names the command that a process was started for, if it was started through Corral: the marker that ties it to one.

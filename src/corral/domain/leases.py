@@ -68,38 +68,51 @@ class Lease:
     suspect: bool = False
 
 
-class _Index:
-    """Leases by where their patterns begin, so that most of them need not be looked at."""
+#: A realm, and how patterns begin there.
+_Place = tuple[str, tuple[str, ...]]
+_NONE: Mapping[str, Lease] = {}
+
+
+class LeaseIndex:
+    """Leases by where their patterns begin, so that most of them need not be looked at.
+
+    Two patterns that name the same file begin alike: the beginning of one is that of the other, or leads there.
+    """
 
     def __init__(self) -> None:
-        #: Realm and first part → leases by name. A pattern whose first part may be any is below an empty one.
-        self._by_first: dict[tuple[str, str], dict[str, Lease]] = {}
+        #: Realm and beginning → leases by name; and those whose beginnings lead on from there.
+        self._at: dict[_Place, dict[str, Lease]] = {}
+        self._below: dict[_Place, dict[str, Lease]] = {}
 
     def add(self, lease: Lease) -> None:
-        for place in _firsts(lease.claim):
-            self._by_first.setdefault(place, {})[lease.lease] = lease
+        """Take it in; again under its name is instead of the one before."""
+        for known, place in self._places(lease.claim):
+            known.setdefault(place, {})[lease.lease] = lease
 
     def remove(self, lease: Lease) -> None:
-        for place in _firsts(lease.claim):
-            found = self._by_first[place]
-            del found[lease.lease]
-            if not found:
-                del self._by_first[place]
+        """Forget it."""
+        for known, place in self._places(lease.claim):
+            if found := known.get(place):
+                found.pop(lease.lease, None)
+                if not found:
+                    del known[place]
 
     def near(self, claim: Claim) -> Iterator[Lease]:
         """Every lease that may be in the way of a claim; one may come more than once."""
-        places = _firsts(claim)
-        if (claim.realm, "") in places:
-            for (realm, _), leases in self._by_first.items():
-                if realm == claim.realm:
-                    yield from leases.values()
-            return
-        for place in (*places, (claim.realm, "")):
-            yield from self._by_first.get(place, {}).values()
+        for pattern in claim.patterns:
+            beginning = pattern.beginning
+            for length in range(len(beginning) + 1):
+                yield from self._at.get((claim.realm, beginning[:length]), _NONE).values()
+            # What names one file has nothing below it.
+            if not pattern.is_plain:
+                yield from self._below.get((claim.realm, beginning), _NONE).values()
 
-
-def _firsts(claim: Claim) -> set[tuple[str, str]]:
-    return {(claim.realm, pattern.beginning[0] if pattern.beginning else "") for pattern in claim.patterns}
+    def _places(self, claim: Claim) -> Iterator[tuple[dict[_Place, dict[str, Lease]], _Place]]:
+        for pattern in claim.patterns:
+            beginning = pattern.beginning
+            yield self._at, (claim.realm, beginning)
+            for length in range(len(beginning)):
+                yield self._below, (claim.realm, beginning[:length])
 
 
 class Leases:
@@ -108,7 +121,7 @@ class Leases:
     def __init__(self) -> None:
         #: By name.
         self.held: dict[str, Lease] = {}
-        self._index = _Index()
+        self._index = LeaseIndex()
         self._deadlines = Deadlines()
         #: Those who wait, by number and so in the order in which they came.
         self._line: dict[int, Claim] = {}
@@ -141,7 +154,13 @@ class Leases:
 
     def waited_for(self, number: int) -> set[str]:
         """Whom somebody in line waits for: who holds what is in the way, and who came before and wants it too."""
-        claim = self._line[number]
+        return self._ahead(self._line[number], number)
+
+    def ahead_of(self, claim: Claim) -> set[str]:
+        """Whom somebody would wait for who asked for this now."""
+        return self._ahead(claim, self._numbers + 1)
+
+    def _ahead(self, claim: Claim, number: int) -> set[str]:
         found = {lease.claim.party.name for lease in self._index.near(claim) if lease.claim.is_in_the_way_of(claim)}
         for earlier, other in self._line.items():
             if earlier >= number:

@@ -1,4 +1,4 @@
-"""A member in the text of a JSON file: adding one, or changing values in it. Pure.
+"""Something of ours in the text of a JSON file: a member or an item of a list, added, changed or taken out. Pure.
 
 Everything else in the text stays as it is, the comments and the commas before a closing bracket too that many programs
 take in their settings. What cannot be done so raises ValueError.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 #: More than any honest file; a program that writes deeper ones wants something else than to be read.
@@ -28,6 +28,8 @@ class _Node:
     value: object
     #: Of an object: its members.
     members: Mapping[str, _Node]
+    #: Of a list: its items.
+    items: Sequence[_Node] = ()
 
 
 def read(text: str) -> dict[str, object]:
@@ -59,22 +61,72 @@ def with_values(text: str, table: str, name: str, values: Mapping[str, object]) 
     return text
 
 
+def with_item(text: str, path: Sequence[str], item: object) -> str:
+    """The text with an item at the end of the list that the path leads to. What is not there of the path is made."""
+    if _is_blank(text):
+        return _pretty(_below(path, [item]), "", "  ", "\n") + "\n"
+    node = _root(text)
+    for at, name in enumerate(path):
+        if name not in node.members:
+            return _with_member(text, node, name, _below(path[at + 1 :], [item]))
+        node = node.members[name]
+    if not isinstance(node.value, list):
+        raise ValueError(f"{'.'.join(path)} is no list")
+    return _with_child(text, node, node.items, _inline(item))
+
+
+def without_item(text: str, path: Sequence[str], index: int) -> str:
+    """The text without one item of the list that the path leads to."""
+    node = _root(text)
+    for name in path:
+        node = node.members[name]
+    items = node.items
+    if index + 1 < len(items):
+        return text[: items[index].start] + text[items[index + 1].start :]
+    if not index:
+        return text[: node.start + 1] + text[node.end - 1 :]
+    # The comma before it goes along; a comment between the two is about the other one.
+    before = items[index - 1].end
+    comma = _after_blank(text, before)
+    return text[:comma] + text[comma + 1 : items[index].start].rstrip() + text[items[index].end :]
+
+
+def _below(path: Sequence[str], value: object) -> object:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
 def _with_member(text: str, node: _Node, key: str, value: object) -> str:
     """The text with a member at the end of the object `node`, laid out like the members before it."""
+    members = list(node.members.values())
+    inner, end = _indent_in(text, node, members), _line_end(text)
+    spread = f"{_inline(key)}: {_pretty(value, inner, _unit(text), end)}"
+    return _with_child(text, node, members, f"{_inline(key)}: {_inline(value)}", spread)
+
+
+def _with_child(text: str, node: _Node, children: Sequence[_Node], inline: str, spread: str = "") -> str:
+    """The text with something at the end of `node`, on a line of its own (as `spread`) if the others have such."""
     closing = node.end - 1
-    last = max((member.end for member in node.members.values()), default=node.start + 1)
-    # Up to where something is said: a comment behind the last member stays behind it.
+    last = max((child.end for child in children), default=node.start + 1)
+    # Up to where something is said: a comment behind the last child stays behind it.
     said = len(text[:closing].rstrip())
     between = text[last:said]
-    comma = "," if node.members and not _has_comma(between) else ""
+    comma = "," if children and not _has_comma(between) else ""
     if "\n" in text[said:closing]:
-        end = "\r\n" if "\r\n" in text else "\n"
-        outer = _indent_at(text, closing)
-        inner = _indent_at(text, next(iter(node.members.values())).start) if node.members else outer + _unit(text)
-        new = f"{end}{inner}{_inline(key)}: {_pretty(value, inner, _unit(text), end)}"
+        new = f"{_line_end(text)}{_indent_in(text, node, children)}{spread or inline}"
     else:
-        new = (" " if node.members else "") + f"{_inline(key)}: {_inline(value)}"
+        new = (" " if children else "") + inline
     return text[:last] + comma + between + new + text[said:]
+
+
+def _indent_in(text: str, node: _Node, children: Sequence[_Node]) -> str:
+    """What a line begins with that has a child of `node`."""
+    return _indent_at(text, children[0].start) if children else _indent_at(text, node.end - 1) + _unit(text)
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _has_comma(between: str) -> bool:
@@ -159,13 +211,12 @@ def _object(text: str, start: int, depth: int) -> _Node:
 
 
 def _array(text: str, start: int, depth: int) -> _Node:
-    values: list[object] = []
+    items: list[_Node] = []
     at = _after_blank(text, start + 1)
     while text[at : at + 1] != "]":
-        item = _node(text, at, depth + 1)
-        values.append(item.value)
-        at = _next_item(text, item.end, "]")
-    return _Node(start, at + 1, values, {})
+        items.append(_node(text, at, depth + 1))
+        at = _next_item(text, items[-1].end, "]")
+    return _Node(start, at + 1, [item.value for item in items], {}, items)
 
 
 def _next_item(text: str, end: int, closing: str) -> int:

@@ -15,7 +15,7 @@ from corral.domain.msg_parties import shown
 STORED, INJECTED, READ, ACKED = "stored", "injected", "read", "acked"
 _ORDER = (STORED, INJECTED, READ, ACKED)
 
-LARGEST_TEXT, LONGEST_SUBJECT, LONGEST_NOTE = 1 << 20, 200, 4096
+LARGEST_TEXT, LONGEST_SUBJECT, LONGEST_KEY, LONGEST_NOTE = 1 << 20, 200, 200, 4096
 MOST_RECIPIENTS = 1000
 #: What one mailbox may have that is not acked: messages, and what they weigh.
 MOST_UNACKED, HEAVIEST_MAILBOX = 10_000, 32 << 20
@@ -40,6 +40,8 @@ class Message:
     subject: str = ""
     #: The message that it answers; 0 for none.
     reply_to: int = 0
+    #: A name of the sender's choice: the same key of the same sender is the same message. Empty for none.
+    key: str = ""
     #: Unix seconds.
     time: float
 
@@ -81,6 +83,8 @@ class Mail:
         self._deliveries: dict[tuple[int, str], Delivery] = {}
         #: By party, in the order of their numbers: what it sent, and what it got and has not acked.
         self._sent: dict[str, dict[int, Message]] = {}
+        #: By sender and key.
+        self._keys: dict[tuple[str, str], int] = {}
         self._unacked: dict[str, dict[int, Message]] = {}
         self._mailbox_weights: dict[str, int] = {}
         self._weight = 0
@@ -121,6 +125,21 @@ class Mail:
     def sent(self, party: str) -> list[Message]:
         """What a party sent and what is still kept, the oldest first."""
         return list(self._sent.get(party, {}).values())
+
+    def known(self, sender: str, key: str, text: str, subject: str) -> Message | None:
+        """The message of this sender that has the key already. Raises `RefusedError` if it says something else."""
+        number = self._keys.get((sender, key)) if key else None
+        if number is None:
+            return None
+        message = self._messages[number]
+        if (message.text, message.subject) != (text, subject):
+            name = name_of(number)
+            raise RefusedError(
+                f"the key {key!r} belongs to {name}, which says something else",
+                f"corral msg show {name}; take another key",
+                message_id=name,
+            )
+        return message
 
     def knows(self, party: str) -> bool:
         """True if there is anything that it sent, or got and has not acked."""
@@ -172,6 +191,8 @@ class Mail:
     def _take_in(self, message: Message, known: Mapping[str, Delivery | None]) -> None:
         self._messages[message.number] = message
         self._sent.setdefault(message.sender, {})[message.number] = message
+        if message.key:
+            self._keys[message.sender, message.key] = message.number
         self._weight += message.weight
         for party, delivery in known.items():
             self._deliveries[message.number, party] = delivery or Delivery()
@@ -214,6 +235,8 @@ class Mail:
             message = self._messages.pop(number)
             forgotten.append(message)
             del self._finished[number]
+            if self._keys.get((message.sender, message.key)) == number:
+                del self._keys[message.sender, message.key]
             self._weight -= message.weight
             self._finished_weight -= message.weight
             sent = self._sent[message.sender]
@@ -240,6 +263,7 @@ def check(message: Message) -> None:
             "put it into a file, and send where that is",
         )
     _check_line(message.subject, "the subject", LONGEST_SUBJECT)
+    _check_line(message.key, "the key", LONGEST_KEY)
 
 
 def check_note(note: str) -> None:

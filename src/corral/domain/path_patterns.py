@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from corral.domain.errors import WrongUseError
 from corral.domain.glob_parts import AnyPart, Part, can_match_the_same, parse_part
@@ -21,6 +22,8 @@ from corral.domain.glob_parts import AnyPart, Part, can_match_the_same, parse_pa
 #: More than any honest pattern, and little enough that two of them are compared in a moment.
 LONGEST_PATTERN = 1024
 _MOST_PARTS = 64
+#: Who works on some files asks about them again and again: so many patterns are read once.
+_MOST_KNOWN = 2048
 _SPECIAL = re.compile(r"[*?\[\\]")
 
 
@@ -71,6 +74,7 @@ class Pattern:
         return self.overlaps(path)
 
 
+@lru_cache(_MOST_KNOWN)
 def parse(text: str) -> Pattern:
     """Read a pattern. Raises `WrongUseError`, which says what is wrong with it."""
     if len(text) > LONGEST_PATTERN:
@@ -103,6 +107,16 @@ def plain(path: str) -> Pattern:
     for part in parts:
         _check_name(path, part)
     return Pattern(_SPECIAL.sub(r"\\\g<0>", path), steps, tuple(parts))
+
+
+def of_file(path: str) -> Pattern:
+    """The pattern that names a file which is there, or was, by what git or the system calls it.
+
+    Nothing about such a name is refused: it may be longer and deeper than a pattern that somebody makes up. A byte of
+    it that is no UTF-8 counts as one character.
+    """
+    parts = tuple(path.split("/"))
+    return Pattern(path, tuple(Part.literal(part) for part in parts), parts)
 
 
 def _parts(text: str) -> list[str]:

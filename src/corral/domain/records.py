@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from corral.domain import states
+from corral.domain.bindings import ANY_PORT
+from corral.domain.enforcement import DEFAULT_ENFORCEMENT, Enforcement
+from corral.domain.lease_terms import DEFAULT_LEASE_TERMS, LeaseTerms
 from corral.domain.limits import NO_LIMITS, Limits
+from corral.domain.merge_rules import DEFAULT_MERGE_RULES, MergeRules
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
 from corral.domain.terminals import TMUX
 
@@ -37,6 +41,12 @@ class Team:
     limits: Limits = NO_LIMITS
     #: How many commands its agents may run, and what is kept of them.
     processes: ProcessLimits = DEFAULT_PROCESS_LIMITS
+    #: How long leases and locks stay without a sign of life.
+    leases: LeaseTerms = DEFAULT_LEASE_TERMS
+    #: What its merge queue moves, and what has to hold before it does.
+    merge: MergeRules = DEFAULT_MERGE_RULES
+    #: Where leases bite, and what happens when nobody can tell.
+    enforcement: Enforcement = DEFAULT_ENFORCEMENT
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +74,10 @@ class Agent:
     stdin: bool = True
     #: The name of its table in the file, which others may be declared by as well: its role.
     declared_as: str = ""
+    #: What it can do: it gets tasks that ask for no more than that.
+    labels: tuple[str, ...] = ()
+    #: Which ports it may listen on: one of `bindings.BINDINGS`.
+    bind: str = ANY_PORT
 
     state: str = states.PENDING
     #: Unix time at which the state was entered.

@@ -4,6 +4,7 @@
     name = "shop"                 # names sessions, branches and units
     repo = "."                    # optional: the git repository that the agents work on
     mcp = true                    # optional: tell coding agents of Corral's MCP server
+    hooks = true                  # optional: have coding agents ask before they write
 
     [agents.builder]
     command = ["claude"]          # argv, or one string for a shell
@@ -15,6 +16,8 @@
     terminal = "tmux"             # tmux (default) | none: it reads and writes pipes
     stdin = true                  # without a terminal: false if its input ends with its prompt, or at once
     ports = ["web", "api"]        # names of ports of its own: CORRAL_PORT_WEB, CORRAL_PORT_API, besides PORT
+    labels = ["python"]           # what it can do: it gets tasks that ask for no more
+    bind = "own"                  # any (default) | own: it can listen on its own ports only (Landlock)
     memory_max = "2G"             # limits; also in [team], on all together, and in [defaults], for each
 
     [containment]
@@ -30,6 +33,22 @@
     range = "20000-29999"         # where the ports of agents come from
     block = 10                    # how many each agent has
 
+    [leases]
+    suspect = "60s"               # an agent's lease stays so long after its run ended without a word
+    person = "10m"                # a person's lease, unless it is renewed
+    lock = "30s"                  # a lock, unless its command renews it
+
+    [merge]
+    target = "main"               # the branch that the merge queue moves; without it, the one that HEAD names at `up`
+    gates = ["make test"]         # commands that must succeed on the merged tree
+    timeout = "30m"               # for each gate
+    batch = 8                     # so many branches are tried together at most
+
+    [enforcement]
+    worktrees = true              # hooks in worktrees refuse commits that change what somebody else holds
+    unreachable = "deny"          # deny (default) | allow: what hooks say while the daemon cannot be reached
+    stash = "deny"                # deny (default) | allow: git's stash, which all worktrees share
+
 This is the only module of its family that others import, but for `spec_text`, which spares `corral up` the rest.
 Nothing here touches a file: the caller reads it.
 """
@@ -38,14 +57,20 @@ import os.path
 from dataclasses import replace
 
 from corral.domain import names
+from corral.domain.enforcement import ENFORCEMENT_NAMES
+from corral.domain.lease_terms import LEASE_TERM_NAMES
 from corral.domain.limits import LIMIT_NAMES
+from corral.domain.merge_rules import MERGE_RULE_NAMES
 from corral.domain.process_limits import PROCESS_LIMIT_NAMES
 from corral.domain.spec_agents import KEYS as AGENT_KEYS
 from corral.domain.spec_agents import read_agents
+from corral.domain.spec_enforcement import read_enforcement
 from corral.domain.spec_fingerprint import adjusted, differences, fingerprint, split_differences
+from corral.domain.spec_leases import read_lease_terms
 from corral.domain.spec_limits import ALIASES as LIMIT_ALIASES
 from corral.domain.spec_limits import TAKEN_BY
 from corral.domain.spec_limits_sense import check_room, read_bounds
+from corral.domain.spec_merge import read_merge_rules
 from corral.domain.spec_model import (
     DEFAULT_RESTART,
     DEFAULT_SYSTEMD,
@@ -85,15 +110,18 @@ __all__ = [
     "split_differences",
 ]
 
-_TABLES = ("team", "defaults", "containment", "processes", "ports", "agents")
+_TABLES = ("team", "defaults", "containment", "processes", "ports", "leases", "merge", "enforcement", "agents")
 _TABLE_ALIASES = {
     "agent": "agents",
     "default": "defaults", "limits": "defaults", "resources": "defaults",
     "cgroup": "containment", "cgroups": "containment", "isolation": "containment", "systemd": "containment",
     "commands": "processes", "exec": "processes", "proc": "processes",
     "port": "ports",
+    "lease": "leases", "locks": "leases",
+    "enforce": "enforcement", "guard": "enforcement", "hooks": "enforcement",
+    "merging": "merge", "merge_queue": "merge", "queue": "merge",
 }  # fmt: skip
-_TEAM_KEYS = ("name", "repo", "mcp")
+_TEAM_KEYS = ("name", "repo", "mcp", "hooks")
 _TEAM_ALIASES = {"repository": "repo", "git": "repo", "path": "repo", **LIMIT_ALIASES}
 _OF_AGENTS = dict.fromkeys(AGENT_KEYS, "an [agents.NAME] table")
 _OF_TEAM = dict.fromkeys(_TEAM_KEYS, "[team]")
@@ -101,6 +129,9 @@ _OF_LIMITS = dict.fromkeys(LIMIT_NAMES, TAKEN_BY)
 _OF_CONTAINMENT = {"systemd": "[containment]"}
 _OF_PROCESSES = dict.fromkeys(PROCESS_LIMIT_NAMES, "[processes]")
 _OF_PORTS = dict.fromkeys(PORTS_KEYS, "[ports]")
+_OF_LEASES = dict.fromkeys(LEASE_TERM_NAMES, "[leases]")
+_OF_ENFORCEMENT = dict.fromkeys(ENFORCEMENT_NAMES, "[enforcement]")
+_OF_MERGE = dict.fromkeys(MERGE_RULE_NAMES, "[merge]")
 _SYSTEMD_ALIASES = {
     "always": "require", "force": "require", "must": "require", "required": "require", "true": "require",
     "disabled": "off", "false": "off", "never": "off", "no": "off", "none": "off",
@@ -126,9 +157,15 @@ def parse(text: str, file: str) -> TeamSpec:
     team = _team_table(root, directory)
     name, repo = _team(team, directory) if team else ("", None)
     mcp = team is not None and team.take("mcp", bool, "mcp = true") is True
+    hooks = team is not None and team.take("hooks", bool, "hooks = true") is True
     systemd = _systemd(root)
     processes = read_process_limits(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_CONTAINMENT})
     ports = read_pool(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_CONTAINMENT, **_OF_PROCESSES})
+    leases = read_lease_terms(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_CONTAINMENT, **_OF_PROCESSES})
+    merge = read_merge_rules(
+        root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES}, has_repo=team is None or "repo" in team.data
+    )
+    enforcement = read_enforcement(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES})
     bounds = read_bounds(team, _defaults_table(root))
     agents: tuple[AgentSpec, ...] = ()
     if "agents" not in root.data:
@@ -137,7 +174,7 @@ def parse(text: str, file: str) -> TeamSpec:
         # What else is wrong is worth knowing, but nothing about a repository that nobody could name yet.
         has_repo = team is None or "repo" in team.data
         agents = read_agents(table, directory, has_repo, bounds, ports.block)
-        agents = tuple(replace(agent, mcp=mcp) for agent in agents)
+        agents = tuple(replace(agent, mcp=mcp, hooks=hooks) for agent in agents)
     if team:
         check_room(team, bounds.team, len(agents))
     problems.raise_if_any()
@@ -151,6 +188,9 @@ def parse(text: str, file: str) -> TeamSpec:
         systemd=systemd,
         processes=processes,
         ports=ports,
+        leases=leases,
+        merge=merge,
+        enforcement=enforcement,
     )
 
 

@@ -3,8 +3,10 @@
 import re
 
 from corral.domain import names
+from corral.domain.bindings import ANY_PORT, BINDINGS, OWN_PORTS
 from corral.domain.limits import LIMIT_NAMES
 from corral.domain.process_limits import PROCESS_LIMIT_NAMES
+from corral.domain.spec_labels import read_labels
 from corral.domain.spec_limits import ALIASES as LIMIT_ALIASES
 from corral.domain.spec_limits_sense import Bounds
 from corral.domain.spec_model import DEFAULT_RESTART, MAX_AGENTS, RESTARTS, SHARED, WORKTREE, AgentSpec
@@ -16,7 +18,7 @@ from corral.domain.spec_table import Table, type_word
 from corral.domain.terminals import NO_TERMINAL, TERMINALS, TMUX
 
 #: The keys of an agent's table; the limits come to them.
-KEYS = ("command", "count", "workspace", "env", "restart", "prompt", "terminal", "stdin", "ports")
+KEYS = ("command", "count", "workspace", "env", "restart", "prompt", "terminal", "stdin", "ports", "labels", "bind")
 #: What other tools call these keys.
 _ALIASES = {
     "args": "command", "argv": "command", "exec": "command", "run": "command",
@@ -26,12 +28,17 @@ _ALIASES = {
     "initial_prompt": "prompt", "instructions": "prompt", "message": "prompt", "task": "prompt",
     "pty": "terminal", "tty": "terminal",
     "input": "stdin", "stdin_open": "stdin",
+    "capabilities": "labels", "label": "labels", "skills": "labels", "tags": "labels",
     "expose": "ports", "listen": "ports", "port": "ports",
     **LIMIT_ALIASES,
 }  # fmt: skip
 _TERMINAL_ALIASES = {
     "false": NO_TERMINAL, "no": NO_TERMINAL, "off": NO_TERMINAL, "pipe": NO_TERMINAL, "process": NO_TERMINAL,
     "on": TMUX, "pty": TMUX, "screen": TMUX, "true": TMUX, "tty": TMUX, "yes": TMUX,
+}  # fmt: skip
+_BIND_ALIASES = {
+    "all": ANY_PORT, "free": ANY_PORT, "off": ANY_PORT, "false": ANY_PORT,
+    "block": OWN_PORTS, "leased": OWN_PORTS, "ports": OWN_PORTS, "true": OWN_PORTS,
 }  # fmt: skip
 _ELSEWHERE = {
     "repo": "[team]",
@@ -121,6 +128,15 @@ def _expanded(
     )
     stdin = _stdin(table, terminal)
     ports = read_port_names(table, block)
+    labels = read_labels(table)
+    bind = table.word(
+        "bind",
+        BINDINGS,
+        ANY_PORT,
+        wrong="says nothing about ports",
+        example=ANY_PORT if table.data.get("bind") is False else OWN_PORTS,
+        aliases=_BIND_ALIASES,
+    )
     return [
         AgentSpec(
             name=agent,
@@ -135,6 +151,8 @@ def _expanded(
             terminal=terminal,
             stdin=stdin,
             ports=ports,
+            labels=labels,
+            bind=bind,
         )
         for agent in expanded
     ]

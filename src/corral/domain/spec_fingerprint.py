@@ -8,15 +8,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
+from corral.domain.bindings import ANY_PORT
 from corral.domain.limits import LIMIT_NAMES, limits_as_json
 from corral.domain.spec_model import SHARED, WORKTREE, AgentSpec
 from corral.domain.terminals import TMUX
 
 _ENV = "env."
 #: The order in which differences are named; `env.…` and whatever a later version adds follow, by name.
-_ORDER = ("command", "workspace", "restart", "prompt", "terminal", "stdin", "ports", *LIMIT_NAMES)
+_ORDER = ("command", "workspace", "restart", "prompt", "terminal", "stdin", "ports", "bind", "labels", *LIMIT_NAMES)
 #: What can be changed on an agent that runs.
-_ADJUSTABLE = frozenset(LIMIT_NAMES)
+_ADJUSTABLE = frozenset([*LIMIT_NAMES, "labels"])
 
 
 def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, str]:
@@ -42,8 +43,14 @@ def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, st
         values["stdin"] = spec.stdin
     if spec.mcp:
         values["mcp"] = spec.mcp
+    if spec.hooks:
+        values["hooks"] = spec.hooks
     if spec.ports:
         values["ports"] = spec.ports
+    if spec.labels:
+        values["labels"] = spec.labels
+    if spec.bind != ANY_PORT:
+        values["bind"] = spec.bind
     values.update((_ENV + name, value) for name, value in spec.env)
     values.update(limits_as_json(spec.limits))
     return {key: _hash(key, value, salt) for key, value in values.items()}

@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass
 
+from corral.domain.bindings import ANY_PORT
+from corral.domain.enforcement import DEFAULT_ENFORCEMENT, Enforcement
+from corral.domain.lease_terms import DEFAULT_LEASE_TERMS, LeaseTerms
 from corral.domain.limits import NO_LIMITS, Limits
+from corral.domain.merge_rules import DEFAULT_MERGE_RULES, MergeRules
 from corral.domain.port_blocks import DEFAULT_POOL, Pool
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
 from corral.domain.terminals import TMUX
@@ -53,8 +57,14 @@ class AgentSpec:
     stdin: bool = True
     #: Its workspace tells it of Corral's MCP server.
     mcp: bool = False
+    #: Its program is told of Corral's hooks.
+    hooks: bool = False
     #: Names of ports that it finds in its environment.
     ports: tuple[str, ...] = ()
+    #: What it can do: it gets tasks that ask for no more than that. Sorted.
+    labels: tuple[str, ...] = ()
+    #: Which ports it may listen on: one of `bindings.BINDINGS`.
+    bind: str = ANY_PORT
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +89,12 @@ class TeamSpec:
     processes: ProcessLimits = DEFAULT_PROCESS_LIMITS
     #: Where its agents get their ports from.
     ports: Pool = DEFAULT_POOL
+    #: How long leases and locks stay without a sign of life.
+    leases: LeaseTerms = DEFAULT_LEASE_TERMS
+    #: What its merge queue moves, and what has to hold before it does.
+    merge: MergeRules = DEFAULT_MERGE_RULES
+    #: Where leases bite, and what happens when nobody can tell.
+    enforcement: Enforcement = DEFAULT_ENFORCEMENT
 
     @property
     def base(self) -> str:

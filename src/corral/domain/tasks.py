@@ -39,6 +39,8 @@ from corral.domain.task_turns import Line, Place
 MOST_OPEN, MOST_BYTES = 50_000, 256 << 20
 #: Tasks that are done, and dead ones, that are kept of each: those closed last.
 KEPT_CLOSED = 1000
+#: Tasks that are looked at to find out who waits for whom.
+_MOST_OBSTACLES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class Backlog:
         self._needed_by: dict[int, set[int]] = {}
         self._keys: dict[str, int] = {}
         self._line = Line()
+        #: Open, and not to be claimed before others are done, or before it has rested.
+        self._held_up: dict[int, None] = {}
         #: In the order in which they were closed.
         self._closed: dict[str, dict[int, None]] = {DONE: {}, DEAD: {}}
         self._bytes = 0
@@ -118,6 +122,39 @@ class Backlog:
     def first(self, labels: frozenset[str]) -> int | None:
         """The number of the task that is next for somebody with these labels; None if there is none."""
         return self._line.first(labels)
+
+    def obstacles(self, labels: frozenset[str]) -> list[dict[str, str]] | None:
+        """Why nothing comes for somebody with these labels: for each task that would, who has what it needs first.
+
+        None if one may come without any of those who have a claim now, or if there are too many to look at: then
+        there is nothing to say.
+        """
+        found: list[dict[str, str]] = []
+        for number in self._held_up:
+            task = self._tasks[number]
+            if not labels.issuperset(task.labels):
+                continue
+            needed = self._claims_before(task)
+            if not needed or len(found) >= _MOST_OBSTACLES:
+                return None
+            found.append(needed)
+        return found
+
+    def _claims_before(self, task: Task) -> dict[str, str]:
+        """Who has a claim on what must be done before a task, be it through others, and on what."""
+        found: dict[str, str] = {}
+        seen: set[int] = set()
+        ahead = self.missing(task)
+        while ahead and len(seen) < _MOST_OBSTACLES:
+            number = ahead.pop()
+            if number in seen:
+                continue
+            seen.add(number)
+            needed = self._tasks[number]
+            if needed.claim is not None:
+                found.setdefault(needed.claim.by, f"{needed.id}, which {task.id} needs")
+            ahead += self.missing(needed)
+        return found
 
     # Adding
 
@@ -270,6 +307,35 @@ class Backlog:
         kept = _noted(found, moment, note)
         return self._back(replace(kept, attempt=0) if found.state == DEAD else kept, moment, OPEN)
 
+    def remove(self, task: str, *, force: bool = False) -> Task:
+        """Forget a task that is done or dead, and that nobody waits for. The task as it was.
+
+        With `force` any: a claim on it is over, and what waited for it waits for it no more.
+        """
+        found = self.get(task)
+        waiting = sorted(self._needed_by.get(found.number, ()))
+        if not force and found.state not in CLOSED:
+            state = self.state(found)
+            raise RefusedError(
+                f"{task} is {state}: only what is done or dead is removed",
+                f"corral task rm --force {task} removes it all the same",
+                task=task,
+                state=state,
+            )
+        if not force and waiting:
+            names = [f"t{number}" for number in waiting]
+            raise RefusedError(
+                f"{task} is needed by {', '.join(names[:10])}, which would never know that it was not done",
+                f"corral task release {task} revives it; with --force they wait for it no more",
+                task=task,
+                needed_by=names,
+            )
+        self._drop(found.number)
+        self._needed_by.pop(found.number, None)
+        for number in waiting:
+            self._stand(self._tasks[number])
+        return found
+
     def rested(self, number: int, revision: int) -> bool:
         """A task has rested since the change of that revision, and can be claimed. False if it is not so any more.
 
@@ -353,12 +419,19 @@ class Backlog:
             self._line.add(Place(task.number, frozenset(task.labels), task.priority, task.person))
         else:
             self._line.remove(task.number)
+        if self.state(task) in (WAITING, DELAYED):
+            self._held_up[task.number] = None
+        else:
+            self._held_up.pop(task.number, None)
 
     def _drop(self, number: int) -> None:
         task = self._tasks.pop(number)
         self._untie(task)
         self._bytes -= task.size
-        del self._closed[task.state][number]
+        for closed in self._closed.values():
+            closed.pop(number, None)
+        self._line.remove(number)
+        self._held_up.pop(number, None)
         if task.key and self._keys.get(task.key) == number:
             del self._keys[task.key]
 

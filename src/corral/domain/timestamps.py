@@ -7,4 +7,4 @@ from datetime import UTC, datetime
 
 def timestamp(seconds: float) -> str:
     """Unix seconds as RFC 3339 in UTC, with milliseconds."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"

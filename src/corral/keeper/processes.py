@@ -10,12 +10,16 @@ import logging
 import os
 from collections.abc import Callable
 
+import msgspec
+
 from corral.domain.environment import AGENT_VARIABLE
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.domain.unattended import unattended
+from corral.keeper.confining import through_own_ports
 from corral.keeper.tools import HostTools
 from corral.ports.containment import HOST
 from corral.ports.keeper import ExitStatus
+from corral.ports.merging import GATE_PREFIX
 from corral.ports.processes import RUN_PREFIX, Execution, OutputPage, Process, ProcessOrder
 from corral.ports.recording import Launches
 from corral.ports.reports import Degraded, ProcessCount, ProcessEnded, Report
@@ -30,6 +34,7 @@ class TeamProcesses:
     """The processes of one team. `report` carries what happens by itself to whoever listens."""
 
     def __init__(self, tools: HostTools, team: str, launches: Launches, report: Callable[[Report], None]) -> None:
+        self._tools = tools
         self._team = team
         self._containment = tools.containment
         self._launches = launches
@@ -83,6 +88,8 @@ class TeamProcesses:
         if not os.path.isdir(order.directory):
             raise NotFoundError(f"there is no directory {order.directory} to run it in")
         place = await self._containment.place_of(self._team, order.agent)
+        through = through_own_ports(self._tools, order.bind, environment)
+        order = msgspec.structs.replace(order, argv=[*through, *order.argv]) if through else order
         process = await self.hosted.start(order, environment, place)
         await self.shelter()
         return process
@@ -164,11 +171,11 @@ class TeamProcesses:
         return Execution(process=process, page=page, survivors=survivors)
 
     async def _commands(self) -> list[Process]:
-        return [process for process in await self.hosted.table() if not process.process.startswith(RUN_PREFIX)]
+        return [process for process in await self.hosted.table() if _is_command(process.process)]
 
     async def _find(self, agent: str, process: str) -> Process:
         found = await self.hosted.get(process)
-        if agent not in ("", found.agent) or process.startswith(RUN_PREFIX):
+        if agent not in ("", found.agent) or not _is_command(process):
             raise NotFoundError(f"{agent} has no process {process}", "corral proc ls shows those it has")
         return found
 
@@ -223,7 +230,7 @@ class TeamProcesses:
 
     def ended(self, process: Process) -> None:
         """A command has ended: tell, and count again."""
-        if process.process.startswith(RUN_PREFIX):
+        if not _is_command(process.process):
             return
         if not _runs(process):
             self._discard(process.agent, process.process)
@@ -236,7 +243,7 @@ class TeamProcesses:
 
     def gone(self, agent: str, process: str) -> None:
         """Nothing that the command started runs any more: count again."""
-        if not process.startswith(RUN_PREFIX):
+        if _is_command(process):
             self._discard(agent, process)
             self._count(agent)
 
@@ -280,6 +287,11 @@ class TeamProcesses:
             running = len((self._running or {}).get(agent, ()))
             self._report(ProcessCount(team=self._team, agent=agent, running=running))
         self._changed.clear()
+
+
+def _is_command(process: str) -> bool:
+    """True for what was started for an agent: not its own run, and no gate of the merge queue."""
+    return not process.startswith((RUN_PREFIX, GATE_PREFIX))
 
 
 def _runs(process: Process) -> bool:

@@ -18,11 +18,14 @@ import msgspec
 
 from corral import __version__
 from corral.background import Background
+from corral.domain.enforcement import Enforcement
 from corral.domain.errors import CorralError, WrongUseError
 from corral.domain.limits import Limits
+from corral.keeper.merging import MergeVerbs
 from corral.keeper.team import TeamKeeper
 from corral.keeper.tools import HostTools
 from corral.ports import wire
+from corral.ports.history import FileHistory
 from corral.ports.keeper import (
     PROTOCOL,
     Bystander,
@@ -35,6 +38,7 @@ from corral.ports.keeper import (
     Listening,
     LogPage,
     Repository,
+    SeenFile,
     Started,
     TeamOrder,
     Workspace,
@@ -50,10 +54,11 @@ log = logging.getLogger("corral.keeper")
 _LAST_WORDS_SECONDS = 1.0
 
 
-class KeeperService:
+class KeeperService(MergeVerbs):
     """Every verb of `ports.keeper.Keeper`, done on this host."""
 
     def __init__(self, *, tools: HostTools, instance: str, user: str, host: str, boot_id: str) -> None:
+        super().__init__(tools, self._team)
         self._tools = tools
         self._identity = (instance, user, host, boot_id)
         self._teams: dict[str, TeamKeeper] = {}
@@ -88,6 +93,7 @@ class KeeperService:
             pid=os.getpid(),
             containment=self._tools.containment.level,
             containment_why=self._tools.containment.why,
+            no_own_ports=self._tools.no_own_ports,
         )
 
     async def inventory(self, team: str) -> Inventory:
@@ -99,11 +105,23 @@ class KeeperService:
     async def real_paths(self, directory: str, paths: list[str]) -> list[str | None]:
         return await asyncio.to_thread(_real_paths, directory, paths)
 
+    async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
+        return await asyncio.to_thread(self._tools.look_at_files, cwd, paths, tops)
+
+    async def file_history(self, *, repo: str, path: bytes, workspaces: list[str], limit: int) -> FileHistory:
+        return await self._tools.history(repo, path, workspaces, limit)
+
     async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         return await self._tools.workspaces.prepare(team=team, agent=agent, kind=kind, path=path, repo=repo)
 
+    async def guard_workspace(self, *, team: str, agent: str, path: str, enforcement: Enforcement) -> str:
+        return await self._tools.workspaces.guard(team=team, agent=agent, path=path, enforcement=enforcement)
+
     async def register_server(self, *, path: str, profile: str) -> str:
         return await self._tools.workspaces.register(path, profile)
+
+    async def register_hooks(self, *, path: str, profile: str, remove: bool) -> str:
+        return await self._tools.workspaces.register_hooks(path, profile, remove=remove)
 
     async def inspect_workspaces(self, team: str) -> list[WorkspaceRemoval]:
         return await self._tools.workspaces.inspect(team)
@@ -248,13 +266,15 @@ class _Verb:
 
 #: The verbs of the port and no others can be called.
 VERBS = frozenset(
-    """hello inventory repository real_paths prepare_workspace register_server inspect_workspaces
-    remove_workspace prepare start over watch_ready freeze limit usage stop take_down bystanders census send
-    forget_agent screen attach_command read_log execute processes read_process wait_process write_process
-    resize_process signal_process end_process forget_processes host_ports listening shelter_daemon shut_down""".split()
+    """hello inventory repository real_paths look_at_files prepare_workspace guard_workspace register_server
+    register_hooks inspect_workspaces remove_workspace prepare start over watch_ready freeze limit usage stop
+    take_down bystanders census send forget_agent screen attach_command read_log execute processes read_process
+    wait_process write_process resize_process signal_process end_process forget_processes host_ports listening
+    file_history shelter_daemon shut_down
+    merge_look merge_build merge_checkout merge_clear merge_land start_gate wait_gate""".split()
 )
 #: Verbs that may wait for long, and for somebody who may go away.
-_WAITING = frozenset(["read_log", "execute", "read_process", "wait_process"])
+_WAITING = frozenset(["read_log", "execute", "read_process", "wait_process", "wait_gate"])
 
 
 class KeeperServer:

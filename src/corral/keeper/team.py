@@ -17,7 +17,9 @@ from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.limits import Limits
 from corral.domain.terminals import TMUX
 from corral.failpoint import point
+from corral.keeper.confining import through_own_ports
 from corral.keeper.containing import Containing, Level
+from corral.keeper.gates import TeamGates
 from corral.keeper.last_words import last_screen, last_words
 from corral.keeper.processes import TeamProcesses
 from corral.keeper.readiness import Readiness
@@ -48,6 +50,7 @@ class TeamKeeper:
         self._readiness = Readiness(self._ready)
         self._background = Background()
         self.processes = TeamProcesses(tools, team, self._launches, report)
+        self.gates = TeamGates(tools, team, self._launches, self.processes)
         self._runtime = Runtimes(
             tools.runtime(team, self), tools.process_runtime(team, self.processes.hosted, self._launches, self)
         )
@@ -174,6 +177,8 @@ class TeamKeeper:
     def _order(self, launch: Launch, order: TeamOrder, *, gated: bool) -> SessionOrder:
         if not os.path.isdir(launch.directory):
             raise CorralError(f"its workspace {launch.directory} is not there")
+        # A restart by the supervisor goes on with the environment of then.
+        environment = launch.environment or self._launches.environment_of(launch.agent) or {}
         path = self._launches.write(
             agent=launch.agent,
             run=launch.run,
@@ -184,6 +189,7 @@ class TeamKeeper:
             gated=gated,
             note=self._containing.note(launch, order),
             terminal=launch.terminal == TMUX,
+            through=through_own_ports(self._tools, launch.bind, environment),
         )
         return SessionOrder(
             agent=launch.agent,

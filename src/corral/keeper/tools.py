@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corral.ports.containment import Containment
-from corral.ports.keeper import Bystander, HostPorts, Listening
+from corral.ports.history import FileHistory
+from corral.ports.keeper import Bystander, HostPorts, Listening, SeenFile
+from corral.ports.merging import MergeGit
 from corral.ports.processes import Processes, ProcessListener
 from corral.ports.recording import Launches, Log
 from corral.ports.runtime import Runtime, RuntimeListener
@@ -23,11 +25,20 @@ class HostTools:
     process_runtime: Callable[[str, Processes, Launches, RuntimeListener], Runtime]
     containment: Containment
     workspaces: Workspaces
+    merges: MergeGit
+    #: What git tells of a file (repository, path, working trees, most commits).
+    history: Callable[[str, bytes, Sequence[str], int], Awaitable[FileHistory]]
+    #: Why an agent cannot be kept to ports of its own; empty if it can be.
+    no_own_ports: str
+    #: What becomes a program that can listen on some ports (`20000-20009`) only; its argv comes behind.
+    own_ports: Callable[[str], list[str]]
     #: Who lives in some directories and is not of the team.
     bystanders: Callable[[str, Sequence[str], int], list[Bystander]]
     #: Which of some ports are taken.
     host_ports: Callable[[Sequence[int]], HostPorts]
     #: What the processes of agents (agent → pids) listen on, and who else listens on some ports.
     listening: Callable[[Mapping[str, Sequence[int]], Sequence[int]], list[Listening]]
+    #: What files are: where paths begin, the paths, and the directories that count.
+    look_at_files: Callable[[str, Sequence[str], Sequence[str]], list[SeenFile]]
     log: Callable[[str, str], Log]
     launches: Callable[[str], Launches]

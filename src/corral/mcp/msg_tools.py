@@ -49,7 +49,7 @@ _SENT = record({"message": _ID, "recipients": _RECIPIENTS})
 
 def message_send(arguments: Arguments) -> Call:
     """`corral msg send`"""
-    names = ("to", "text", "subject", "reply_to")
+    names = ("to", "text", "subject", "reply_to", "key")
     body = {name: arguments[name] for name in names if name in arguments}
     return Call(method="POST", path="/v1/messages", body=body)
 
@@ -137,6 +137,12 @@ The answer has how far it got with each; it begins as stored.
         Parameter(name="text", kind=TEXT, required=True, about="The message: any text of at most 1 MiB."),
         Parameter(name="subject", kind=TEXT, about="What it is about, in one line of at most 200 bytes."),
         Parameter(name="reply_to", kind=TEXT, about="The id of the message that this answers, such as m41."),
+        Parameter(
+            name="key",
+            kind=TEXT,
+            about="A name of your choice for this message, at most 200 bytes. If you call again with the same key, "
+            "because you do not know whether the first call came through, nothing is sent twice.",
+        ),
     ),
     result=_SENT,
     call=message_send,

@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
+from corral.domain.bindings import ANY_PORT
+from corral.domain.enforcement import Enforcement
 from corral.domain.limits import NO_LIMITS, Limits
 from corral.domain.terminals import TMUX
+from corral.ports.merging import Merging
+from corral.ports.record import Record as Record
 
 if TYPE_CHECKING:
+    from corral.ports.history import FileHistory
     from corral.ports.processes import Execution, Process, ProcessOrder
     from corral.ports.usage import Usage
 
 #: Raised with every change that an older peer would misread; both sides compare it when they meet.
-PROTOCOL = 3
+PROTOCOL = 4
 
 #: Observation has three values. Nothing is killed, restarted or reported gone on "unknown".
 Presence = Literal["present", "absent", "unknown"]
-
-
-class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Base of everything on the wire: immutable, named fields, defaults left out."""
 
 
 class Hello(Record, frozen=True):
@@ -41,6 +42,8 @@ class Hello(Record, frozen=True):
     #: The best level of containment that the host offers, and why it offers no better one.
     containment: str
     containment_why: str = ""
+    #: Why agents cannot be kept to ports of their own here; empty if they can be.
+    no_own_ports: str = ""
 
 
 class Launch(Record, frozen=True):
@@ -63,6 +66,8 @@ class Launch(Record, frozen=True):
     terminal: str = TMUX
     #: Without a terminal: something will be sent to it. Otherwise its standard input is empty and at its end.
     stdin: bool = True
+    #: Which ports it may listen on: one of `bindings.BINDINGS`.
+    bind: str = ANY_PORT
 
 
 class TeamOrder(Record, frozen=True):
@@ -119,9 +124,9 @@ class Run(Record, frozen=True):
 class Started(Record, frozen=True):
     """What came of starting some runs."""
 
-    runs: list[Run] = []
+    runs: list[Run] = msgspec.field(default_factory=list)
     #: What a person should know besides: limits that nothing enforces.
-    notes: list[str] = []
+    notes: list[str] = msgspec.field(default_factory=list)
 
 
 class Inventory(Record, frozen=True):
@@ -131,7 +136,7 @@ class Inventory(Record, frozen=True):
     #: The tmux server, and so whether agents with a terminal can be seen.
     server: Presence
     server_pid: int | None = None
-    runs: list[Run] = []
+    runs: list[Run] = msgspec.field(default_factory=list)
     why: str = ""
     #: The same for agents without one.
     host: Presence = "absent"
@@ -139,7 +144,7 @@ class Inventory(Record, frozen=True):
     #: By agent, how many tasks run on without a terminal. Counted only when the server is absent.
     survivors: dict[str, int] | None = None
     #: By agent, how many commands run that were started for it.
-    processes: dict[str, int] = {}
+    processes: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class Residue(Record, frozen=True, omit_defaults=False):
@@ -156,12 +161,12 @@ class Ended(Record, frozen=True):
     """What stopping some runs did."""
 
     #: Runs that are proved gone.
-    gone: list[str] = []
+    gone: list[str] = msgspec.field(default_factory=list)
     #: How each ended, where tmux could tell.
-    exits: dict[str, ExitStatus] = {}
+    exits: dict[str, ExitStatus] = msgspec.field(default_factory=dict)
     #: Processes that had to be killed after the grace period.
     killed: int = 0
-    residue: list[Residue] = []
+    residue: list[Residue] = msgspec.field(default_factory=list)
 
 
 class Check(Record, frozen=True, omit_defaults=False):
@@ -170,7 +175,7 @@ class Check(Record, frozen=True, omit_defaults=False):
     what: str
     #: None: it could not be counted, and what is in `residue` says why.
     found: int | None
-    residue: list[Residue] = []
+    residue: list[Residue] = msgspec.field(default_factory=list)
 
 
 class Bystander(Record, frozen=True, omit_defaults=False):
@@ -189,6 +194,8 @@ class Repository(Record, frozen=True):
     #: "normal", "bare", "empty" (no commit yet), "none" (not a repository) or "missing".
     kind: str
     head: str = ""
+    #: The branch that HEAD names; empty if it names none.
+    branch: str = ""
     #: It has changes that are in no commit, and so in no worktree.
     dirty: bool = False
     problem: str = ""
@@ -225,7 +232,7 @@ class HostPorts(Record, frozen=True):
     #: The first and the last port that the kernel gives to outgoing connections.
     ephemeral: tuple[int, int]
     #: Those of the ports asked for that nobody could listen on now, because somebody does.
-    taken: list[int] = []
+    taken: list[int] = msgspec.field(default_factory=list)
 
 
 class Listening(Record, frozen=True):
@@ -237,6 +244,19 @@ class Listening(Record, frozen=True):
     #: None if it cannot be seen whose it is.
     pid: int | None = None
     command: str = ""
+
+
+class SeenFile(Record, frozen=True):
+    """A file that somebody named."""
+
+    #: Where it is when symbolic links are followed.
+    real: str
+    #: The directory that it is below, of those that were named; empty if it is below none, and then nothing is said.
+    top: str = ""
+    #: Its path from there.
+    below: str = ""
+    #: Stands for its contents; empty if it is not there.
+    stamp: str = ""
 
 
 class LogEntry(Record, frozen=True):
@@ -255,7 +275,7 @@ class LogPage(Record, frozen=True):
     cut: bool = False
 
 
-class Keeper(Protocol):
+class Keeper(Merging, Protocol):
     """One keeper, wherever it runs. Every call may raise `UnavailableError`: then the outcome is unknown."""
 
     async def hello(self) -> Hello:
@@ -273,14 +293,29 @@ class Keeper(Protocol):
         What is not there is taken as it is.
         """
 
+    async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
+        """What each of the paths is now, relative ones from `cwd`. Of what is below none of `tops`, where it is."""
+
+    async def file_history(self, *, repo: str, path: bytes, workspaces: list[str], limit: int) -> FileHistory:
+        """What git tells of one file of the repository, and of it in these working trees. Changes nothing."""
+
     async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         """Make, or find again, the workspace of an agent. Work that is in it stays."""
+
+    async def guard_workspace(self, *, team: str, agent: str, path: str, enforcement: Enforcement) -> str:
+        """Have the hooks of an agent's worktree be as the team's settings say; without any, leave no trace of them.
+
+        The answer is what a person should know of it; empty if all is well.
+        """
 
     async def register_server(self, *, path: str, profile: str) -> str:
         """Tell the coding agent of that profile, which works at `path`, of Corral's MCP server.
 
         The answer is what a person should know of it; empty if all is well.
         """
+
+    async def register_hooks(self, *, path: str, profile: str, remove: bool) -> str:
+        """Tell the coding agent of that profile, which works at `path`, of Corral's hooks, or no more. As above."""
 
     async def inspect_workspaces(self, team: str) -> list[WorkspaceRemoval]:
         """The worktrees of `team` that exist, each with the work that is in it (`why`)."""

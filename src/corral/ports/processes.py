@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from corral.domain.bindings import ANY_PORT
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS
 from corral.ports.keeper import ExitStatus, Record
 
@@ -34,6 +35,8 @@ class ProcessOrder(Record, frozen=True):
     run: str = ""
     #: Names of what the agent has in its environment because its team declares it.
     declared: list[str] = msgspec.field(default_factory=list)
+    #: Which ports it may listen on: one of `bindings.BINDINGS`.
+    bind: str = ANY_PORT
     #: It can be written to. Otherwise its standard input is empty and at its end.
     stdin: bool = False
     #: It has a terminal of its own, and output and errors come through it.

@@ -50,11 +50,13 @@ class Launches(Protocol):
         gated: bool,
         note: str,
         terminal: bool = True,
+        through: Sequence[str] = (),
     ) -> str:
         """Prepare a run and return the file to start. None as environment: the one of the agent's last run.
 
         With `gated` the run waits before it starts anything, until `open_gate`. `note` is one line for whoever has to
-        open the gate if this process cannot any more. Without a `terminal` it ends as soon as its program does.
+        open the gate if this process cannot any more. Without a `terminal` it ends as soon as its program does. The
+        program is started by `through`, if there is any, which is given its argv.
         """
 
     def note_of(self, agent: str, run: str) -> str:

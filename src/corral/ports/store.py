@@ -29,6 +29,14 @@ class Entry:
     value: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class LogSize:
+    """A number of entries, and the bytes of their values."""
+
+    entries: int
+    bytes: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """What somebody does at one moment: records put or dropped, and the events that tell of it."""
@@ -76,8 +84,14 @@ class Store(Protocol):
     async def log(self, *, after: int, team: str = "", topic: str = "", limit: int = 1000) -> list[Entry]:
         """At most so many entries after a revision, in order; of a team and a topic only, if they are given."""
 
-    async def log_size(self) -> int:
-        """How many entries are in the log."""
+    async def log_size(self) -> LogSize:
+        """How much is in the log."""
+
+    async def oldest_in_log(self, size: LogSize) -> int:
+        """The revision up to which the log has at least so many entries, and so many bytes; its last if it has less.
+
+        0 if it is empty.
+        """
 
     async def events(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from corral.domain.enforcement import Enforcement
 from corral.ports.keeper import Repository, Workspace, WorkspaceRemoval
 
 
@@ -16,11 +17,20 @@ class Workspaces(Protocol):
     async def prepare(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         """Make the workspace, or find the one that is there."""
 
+    async def guard(self, *, team: str, agent: str, path: str, enforcement: Enforcement) -> str:
+        """Have the hooks of an agent's worktree be as the team's settings say; without any, leave no trace of them.
+
+        The answer is what a person should know of it; empty if all is well.
+        """
+
     async def register(self, path: str, profile: str) -> str:
         """Tell the coding agent of that profile, which works at `path`, of Corral's MCP server.
 
         The answer is what a person should know of it; empty if all is well.
         """
+
+    async def register_hooks(self, path: str, profile: str, *, remove: bool) -> str:
+        """Tell the coding agent of that profile, which works at `path`, of Corral's hooks, or no more. As above."""
 
     async def inspect(self, team: str) -> list[WorkspaceRemoval]:
         """The worktrees of the team that exist; `why` names the work in each, empty if there is none."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -17,7 +17,9 @@ from corral.domain.records import Agent, NewEvent, Who
 from corral.failpoint import point
 from corral.ports.keeper import Bystander, Check, Ended, Keeper, Residue, WorkspaceRemoval
 from corral.service import worktrees
+from corral.service.belongings import Belongings, GivenBack
 from corral.service.context import Context
+from corral.service.merge_work import MergeWork
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.resolve import find_team
@@ -55,6 +57,10 @@ class Receipt:
     written: bool = True
     #: Processes that are not the team's and live in its workspaces. They are named and left alone.
     bystanders: Sequence[Bystander] = ()
+    #: What the agents had and gave back: leases, locks, claims.
+    given_back: Mapping[str, int] = field(default_factory=dict)
+    #: What waits for the next team of this name: messages to its agents, open tasks, merges in line.
+    waiting: Mapping[str, int] = field(default_factory=dict)
     kept: Sequence[Kept] = ()
     discarded: Sequence[Kept] = ()
 
@@ -62,8 +68,10 @@ class Receipt:
 class Down:
     """The use case. A second `down` of a team while one is under way waits for it and gets the same receipt."""
 
-    def __init__(self, context: Context, ports: PortBlocks) -> None:
+    def __init__(self, context: Context, ports: PortBlocks, belongings: Belongings, merges: MergeWork) -> None:
         self._ports = ports
+        self._merges = merges
+        self._belongings = belongings
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._places = context.places
@@ -107,6 +115,7 @@ class Down:
             keeper = await self._supervisor.link.open()
             await self._announce(who, stopping)
             point("daemon.down_announced")
+            merges = await self._merges.rest(name)
             for agent in stopping:
                 tell(Progress(agent=agent.name, step="stopping", of=len(stopping)))
             ended = await self._supervisor.insist(lambda keeper: keeper.take_down(name, grace)) if team else Ended()
@@ -120,8 +129,9 @@ class Down:
             bystanders = await keeper.bystanders(name, sorted(places | workspaces), caller)
             removals = await self._remove(keeper, name, repo, places, bystanders=bystanders, discard=discard)
             point("daemon.workspaces_removed")
+            had = await self._belongings.give_back(who, team, agents) if team is not None else GivenBack()
             blocks = _block_check(await self._ports.free(who, name))
-            checks = [*await keeper.census(name), _worktree_check(removals), blocks]
+            checks = [*await keeper.census(name), _worktree_check(removals, merges.left), blocks, *had.checks]
             receipt = Receipt(
                 team=name,
                 clean=all(check.found == 0 for check in checks),
@@ -132,11 +142,13 @@ class Down:
                 kept=[_kept(removal) for removal in removals if not removal.removed and removal.why],
                 discarded=[_kept(removal) for removal in removals if removal.removed and removal.why],
                 bystanders=bystanders,
+                given_back={"leases": had.leases, "locks": had.locks, "claims": had.claims},
+                waiting={"messages": had.messages, "tasks": had.tasks, "merges": merges.waiting},
             )
             point("daemon.census_taken")
             stopped = [_stopped(agent, ended) for agent in stopping]
             written = await self._record(who, name, agents.values(), [*stopped, _event(receipt)], clean=receipt.clean)
-        return replace(receipt, written=written and not blocks.found)
+        return replace(receipt, written=written and not any(check.found for check in (blocks, *had.checks)))
 
     def _left_worktrees(self, team: str) -> bool:
         root = os.path.dirname(self._places.worktree(team, "any"))
@@ -220,6 +232,7 @@ def _event(receipt: Receipt) -> NewEvent:
             "checks": {check.what: check.found for check in receipt.checks},
             "seconds": receipt.seconds,
             "killed": receipt.killed,
+            "given_back": dict(receipt.given_back),
             "kept": [kept.path for kept in receipt.kept],
             "discarded": [f"{kept.path}: {kept.why}" for kept in receipt.discarded],
             "bystanders": [f"{one.pid} {one.command}" for one in receipt.bystanders],
@@ -245,10 +258,11 @@ def _block_check(left: Sequence[AgentKey]) -> Check:
     return Check(what="port_blocks", found=len(residue), residue=residue)
 
 
-def _worktree_check(removals: Sequence[WorkspaceRemoval]) -> Check:
+def _worktree_check(removals: Sequence[WorkspaceRemoval], of_gates: Sequence[str]) -> Check:
     residue = [
         Residue(kind="worktree", name=removal.path, why="holds no work, and could not be removed")
         for removal in removals
         if not removal.removed and not removal.why
     ]
+    residue += [Residue(kind="worktree", name="of the merge queue", why=why) for why in of_gates]
     return Check(what="worktrees", found=len(residue), residue=residue)

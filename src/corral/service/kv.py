@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 
-from corral.domain.errors import WrongUseError
+from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
 from corral.domain.kv import Transaction, Value, Values
 from corral.domain.records import NewEvent, Team, Who
 from corral.ports.store import Change, Entry, Item
@@ -53,6 +53,8 @@ class Kv:
         self._now = context.now
         self._ledger = ledger
         self._teams: dict[str, Values] = {}
+        #: By team, the last revision that was decided: it may be on its way to the disk.
+        self._decided: dict[str, int] = {}
         ledger.keep(self._read)
 
     async def _read(self) -> Callable[[], None]:
@@ -66,23 +68,39 @@ class Kv:
 
         return put
 
-    def get(self, team: Team, key: str) -> Value:
-        """The value of a key, or `NotFoundError`."""
-        return self._of(team).get(key)
+    async def get(self, team: Team, key: str) -> Value:
+        """The value of a key, or `NotFoundError`; when that is on the disk."""
+        try:
+            found = self._of(team).get(key)
+        except NotFoundError:
+            await self._holds(team)
+            raise
+        await self._holds(team)
+        return found
 
-    def below(self, team: Team, prefix: str) -> list[tuple[str, Value]]:
-        """Keys that begin so, with their values."""
-        return self._of(team).below(prefix)
+    async def below(self, team: Team, prefix: str) -> tuple[list[tuple[str, Value]], int]:
+        """Keys that begin so, with their values, when that is on the disk; and the revision up to which it is all."""
+        found, revision = self._of(team).below(prefix), self._ledger.revision
+        await self._holds(team)
+        return found, revision
 
-    @property
-    def revision(self) -> int:
-        """All changes up to this one are seen by `get` and `list`."""
-        return self._ledger.revision
+    async def _holds(self, team: Team) -> None:
+        """Return when all that the values of a team were before is on the disk.
+
+        Nobody is told what a crash could still undo: neither as a value, nor as the reason of a refusal.
+        """
+        if self._decided.get(team.name, 0) > self._ledger.settled:
+            await self._ledger.caught_up()
 
     async def transact(self, who: Who, team: Team, transaction: Transaction) -> tuple[int, list[str]]:
         """Do all of it, or nothing; when it is on the disk, its revision and the keys that it changed."""
         revision, now, by = self._ledger.next_revision(), self._now(), who.agent or who.user
-        changed = self._of(team).transact(transaction, revision, by, now)
+        try:
+            changed = self._of(team).transact(transaction, revision, by, now)
+        except RefusedError:
+            await self._holds(team)
+            raise
+        self._decided[team.name] = revision
         keys = {key: f"{team.name}/{key}" for key in changed}
         told = _Told(by, [Changed(key=key, value=value.value if value else None) for key, value in changed.items()])
         data: dict[str, object] = {"keys": list(keys), "revision": revision}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -12,30 +13,20 @@ from corral.background import Background
 from corral.domain import states
 from corral.domain.errors import CorralError, RefusedError
 from corral.domain.leases import Claim, Lease, Leases, Party
-from corral.domain.path_patterns import parse
+from corral.domain.lost_leases import Lost
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Who
 from corral.domain.timestamps import timestamp
 from corral.domain.waits import Waits
 from corral.ports.store import Change, Item
 from corral.service.context import Context
+from corral.service.lease_records import StoredLease, lease_of, stored_lease
 from corral.service.ledger import Ledger
+from corral.service.lost_leases import LostBook, Noted
+
+log = logging.getLogger("corral.daemon")
 
 _KIND = "lease"
 _encode = msgspec.msgpack.Encoder().encode
-
-
-class _Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """A lease, as it is in the store."""
-
-    token: int
-    realm: str
-    patterns: list[str]
-    mode: str
-    party: str
-    run: str
-    ttl: float
-    since: float
-    suspect: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +45,14 @@ class _Waiting:
     ticket: int
 
 
+@dataclass(slots=True)
+class _Watching:
+    """Somebody who wants to know when a claim could be granted, and does not want it."""
+
+    claim: Claim
+    free: asyncio.Future[None]
+
+
 class LeaseService:
     """The use cases. One clock, that of the event loop, which nobody can set."""
 
@@ -64,7 +63,10 @@ class LeaseService:
         self._ledger = ledger
         self._waits = waits
         self._leases = Leases()
+        self._lost = LostBook()
         self._waiting: dict[int, _Waiting] = {}
+        #: By their tickets in `Waits`.
+        self._watching: dict[int, _Watching] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._background = Background()
         ledger.keep(self._read)
@@ -72,13 +74,16 @@ class LeaseService:
 
     async def _read(self) -> Callable[[], None]:
         found = [_lease(item) for item in await self._store.items(_KIND)]
+        lost_before = await LostBook.read(self._store)
 
         def put() -> None:
             self._leases = Leases.restored(found, self._clock())
+            self._lost.leases = lost_before
             lost = RefusedError("the line is lost: what stood before it could not be written", "ask again")
             for waiting in self._waiting.values():
                 if not waiting.granted.done():
                     waiting.granted.set_exception(lost)
+            self._tell_watching()
             # Whose agents came and went while nobody looked.
             self._agents_changed({_key(lease.claim.party) for lease in found if lease.claim.party.run})
             self._wind()
@@ -103,7 +108,8 @@ class LeaseService:
     async def _grant(self, who: Who, claim: Claim) -> Lease:
         lease = self._leases.grant(claim, self._ledger.next_revision(), self._now(), self._clock())
         self._wind()
-        await self._ledger.write(self._change(who, "lease.granted", put=[lease], about=[lease]))
+        noted = self._lost.grant(lease)
+        await self._ledger.write(self._change(who, "lease.granted", put=[lease], about=[lease], noted=noted))
         return lease
 
     async def _in_line(self, who: Who, claim: Claim, wait: float) -> Lease:
@@ -136,7 +142,9 @@ class LeaseService:
             waiting = self._waiting.pop(number)
             self._waits.end(waiting.ticket)
             lease = self._leases.grant(claim, self._ledger.next_revision(), self._now(), self._clock())
-            written = self._ledger.submit(self._change(waiting.who, "lease.granted", put=[lease], about=[lease]))
+            noted = self._lost.grant(lease)
+            change = self._change(waiting.who, "lease.granted", put=[lease], about=[lease], noted=noted)
+            written = self._ledger.submit(change)
             self._background.spawn(self._hand_over(lease, waiting, written), name="hand a lease over")
         for number, waiting in list(self._waiting.items()):
             try:
@@ -144,7 +152,21 @@ class LeaseService:
             except RefusedError as error:
                 if not waiting.granted.done():
                     waiting.granted.set_exception(error)
+        self._tell_watching()
         self._wind()
+
+    def _tell_watching(self) -> None:
+        """Tell those of it whose files are free now; whom the others wait for is noted."""
+        for ticket, watching in self._watching.items():
+            if watching.free.done():
+                continue
+            if self._leases.is_free(watching.claim):
+                watching.free.set_result(None)
+                continue
+            try:
+                self._waits.change(ticket, self._leases.ahead_of(watching.claim))
+            except RefusedError as error:
+                watching.free.set_exception(error)
 
     async def _hand_over(self, lease: Lease, waiting: _Waiting, written: asyncio.Future[None]) -> None:
         try:
@@ -159,11 +181,22 @@ class LeaseService:
             waiting.granted.set_result(lease)
 
     async def until_free(self, claim: Claim, wait: float) -> None:
-        """Return when a claim could be granted; `RefusedError` as for `acquire` if it is not so within the time."""
+        """Return when a claim could be granted; `RefusedError` as for `acquire` if it is not so within the time.
+
+        Nothing is written, and nobody waits behind somebody who only looks.
+        """
         if self._leases.is_free(claim):
             return
-        lease = await self._in_line(SUPERVISOR, claim, wait)
-        await self._drop([lease], SUPERVISOR, "lease.released")
+        ticket = self._waits.begin(claim.party.name, self._leases.ahead_of(claim), _what(claim))
+        watching = self._watching[ticket] = _Watching(claim, asyncio.get_running_loop().create_future())
+        try:
+            async with asyncio.timeout(wait):
+                await watching.free
+        except TimeoutError:
+            raise self._refusal(claim) from None
+        finally:
+            del self._watching[ticket]
+            self._waits.end(ticket)
 
     # Keeping
 
@@ -176,6 +209,22 @@ class LeaseService:
         """All leases, the oldest first."""
         return [self._held(lease) for lease in self._leases.held.values()]
 
+    def leases(self) -> list[Lease]:
+        """All leases and locks of everybody, the oldest first."""
+        return list(self._leases.held.values())
+
+    def of_realm(self, realm: str) -> list[Lease]:
+        """The leases of a realm, the oldest first."""
+        return [lease for lease in self._leases.held.values() if lease.claim.realm == realm]
+
+    def lost_by(self, party: str, run: str, realm: str) -> list[Lost]:
+        """What a session lost to somebody else, in a realm."""
+        return [lost for lost in self._lost.leases.of(party, run) if lost.lease.claim.realm == realm]
+
+    def until(self, lease: Lease) -> float:
+        """The unix time at which a lease goes without a sign of life."""
+        return self._held(lease).expires_at
+
     async def renew(self, lease: str, party: str, token: int | None) -> Held:
         """A sign of life of whoever holds it. `RefusedError` for a token that is not that of the lease."""
         self._check_token(lease, token)
@@ -183,15 +232,34 @@ class LeaseService:
         self._wind()
         return self._held(found)
 
+    def renew_all(self, realm: str, party: Party) -> None:
+        """A sign of life of whoever holds files: for all of theirs but what an earlier run of the agent left behind."""
+        now = self._clock()
+        for lease in self._leases.held.values():
+            claim = lease.claim
+            if claim.party.name == party.name and claim.realm == realm and claim.party.run in ("", party.run):
+                self._leases.renew(lease.lease, party.name, now)
+        self._wind()
+
     async def release(self, who: Who, lease: str, party: str, token: int | None) -> Held:
         """Give it back. It is free when this returns."""
         self._check_token(lease, token)
         held = self._held(self._leases.get(lease))
         found = self._leases.release(lease, party)
-        written = self._ledger.submit(self._change(who, "lease.released", drop=[found], about=[found]))
+        # Whoever speaks for the agent without being it, and without the token, takes it away from under it.
+        is_taken = who.agent != party and token is None
+        noted = self._lost.lose([found] if is_taken else [], self._now())
+        written = self._ledger.submit(self._change(who, "lease.released", drop=[found], about=[found], noted=noted))
         self._settle()
         await asyncio.shield(written)
         return held
+
+    async def release_all(self, who: Who, leases: Sequence[Lease]) -> None:
+        """Give these back for those who hold them. What the store does not take stays theirs, which is logged."""
+        try:
+            await self._drop(leases, who, "lease.released")
+        except CorralError as error:
+            log.error("%d leases are not given back: %s", len(leases), error.message)
 
     def _check_token(self, lease: str, token: int | None) -> None:
         found = self._leases.get(lease)
@@ -210,8 +278,9 @@ class LeaseService:
             else:
                 alive[name] = _run_of(agent)
         gone, changed = self._leases.observe(alive, ended, self._clock())
-        if gone:
-            self._submit(self._change(SUPERVISOR, "lease.released", drop=gone, about=gone))
+        noted = self._lost.forget(ended)
+        if gone or noted.drop:
+            self._submit(self._change(SUPERVISOR, "lease.released", drop=gone, about=gone, noted=noted))
         if changed:
             suspects = [lease for lease in changed if lease.suspect]
             self._submit(self._change(SUPERVISOR, "lease.suspect", put=changed, about=suspects))
@@ -222,7 +291,8 @@ class LeaseService:
         self._timer = None
         gone = self._leases.expire(self._clock())
         if gone:
-            self._submit(self._change(SUPERVISOR, "lease.expired", drop=gone, about=gone))
+            noted = self._lost.lose(gone, self._now())
+            self._submit(self._change(SUPERVISOR, "lease.expired", drop=gone, about=gone, noted=noted))
             self._settle()
         self._wind()
 
@@ -273,13 +343,21 @@ class LeaseService:
         )
 
     def _change(
-        self, who: Who, event: str, *, put: Sequence[Lease] = (), drop: Sequence[Lease] = (), about: Sequence[Lease]
+        self,
+        who: Who,
+        event: str,
+        *,
+        put: Sequence[Lease] = (),
+        drop: Sequence[Lease] = (),
+        about: Sequence[Lease],
+        noted: Noted | None = None,
     ) -> Change:
+        put_lost, drop_lost = (noted.put, noted.drop) if noted is not None else ((), ())
         return Change(
             who=who,
             time=self._now(),
-            put_items=[Item(_KIND, lease.lease, _encode(_stored(lease))) for lease in put],
-            drop_items=[(_KIND, lease.lease) for lease in drop],
+            put_items=[*(Item(_KIND, lease.lease, _encode(stored_lease(lease))) for lease in put), *put_lost],
+            drop_items=[*((_KIND, lease.lease) for lease in drop), *drop_lost],
             events=[_event(event, lease) for lease in about],
         )
 
@@ -310,33 +388,11 @@ def _event(event: str, lease: Lease) -> NewEvent:
         "token": lease.token,
         "patterns": [pattern.text for pattern in claim.patterns],
         "mode": claim.mode,
+        "realm": claim.realm,
         **({} if slash else {"holder": claim.party.name}),
     }
     return NewEvent(event=event, team=team if slash else "", agent=agent, data=data)
 
 
-def _stored(lease: Lease) -> _Stored:
-    claim = lease.claim
-    return _Stored(
-        token=lease.token,
-        realm=claim.realm,
-        patterns=[pattern.text for pattern in claim.patterns],
-        mode=claim.mode,
-        party=claim.party.name,
-        run=claim.party.run,
-        ttl=claim.ttl,
-        since=lease.since,
-        suspect=lease.suspect,
-    )
-
-
 def _lease(item: Item) -> Lease:
-    stored = msgspec.msgpack.decode(item.value, type=_Stored)
-    claim = Claim(
-        realm=stored.realm,
-        patterns=tuple(parse(pattern) for pattern in stored.patterns),
-        mode=stored.mode,
-        party=Party(stored.party, stored.run),
-        ttl=stored.ttl,
-    )
-    return Lease(lease=item.key, token=stored.token, claim=claim, since=stored.since, suspect=stored.suspect)
+    return lease_of(item.key, msgspec.msgpack.decode(item.value, type=StoredLease))

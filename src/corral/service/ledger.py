@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from corral.background import Background
 from corral.domain.errors import CorralError, RefusedError
 from corral.domain.records import SUPERVISOR
-from corral.ports.store import Change, Entry, Item, Store
+from corral.ports.store import Change, Entry, Item, LogSize, Store
 from corral.service.following import Place
 
 _KIND, _KEY = "ledger", "revision"
@@ -21,6 +21,8 @@ _KIND, _KEY = "ledger", "revision"
 _NUMBERS = struct.Struct(">QQ")
 #: Entries of the log that are kept, and how many more there may be before the oldest go.
 KEPT_ENTRIES, _SLACK = 100_000, 1_000
+#: The same for the bytes of what they say.
+KEPT_BYTES, _SLACK_BYTES = 256 << 20, 8 << 20
 
 #: Reads a state from the store, and gives back what puts it in the place of the one in memory, without waiting.
 Read = Callable[[], Awaitable[Callable[[], None]]]
@@ -35,7 +37,7 @@ class Ledger:
         self._revision = 0
         self._settled = 0
         self._trimmed = 0
-        self._entries = 0
+        self._log = LogSize(0, 0)
         #: Why what is in memory may not be what is on the disk.
         self._doubt: CorralError | None = None
         self._line: list[tuple[Change, asyncio.Future[None]]] = []
@@ -53,7 +55,7 @@ class Ledger:
         for item in await self._store.items(_KIND):
             self._revision, self._trimmed = _NUMBERS.unpack(item.value)
         self._settled = self._revision
-        self._entries = await self._store.log_size()
+        self._log = await self._store.log_size()
         for put in [await read() for read in self._states]:
             put()
 
@@ -125,21 +127,21 @@ class Ledger:
             self._writing = False
 
     async def _write(self, changes: Sequence[Change]) -> None:
-        last, added = changes[-1], sum(len(change.log) for change in changes)
-        trimmed = await self._too_old(added) or self._trimmed
+        last, sizes = changes[-1], [len(entry.value) for change in changes for entry in change.log]
+        grown = LogSize(self._log.entries + len(sizes), self._log.bytes + sum(sizes))
+        trimmed = await self._too_old(grown) or self._trimmed
         item = Item(_KIND, _KEY, _NUMBERS.pack(self._revision, trimmed))
         drop = trimmed if trimmed > self._trimmed else 0
         await self._store.commit(*changes, Change(who=last.who, time=last.time, put_items=[item], trim_log=drop))
         self._trimmed = trimmed
-        self._entries = await self._store.log_size() if drop else self._entries + added
+        self._log = await self._store.log_size() if drop else grown
 
-    async def _too_old(self, added: int) -> int:
-        """Up to where the log has to go; 0 if there is room."""
-        surplus = self._entries + added - KEPT_ENTRIES
-        if surplus < _SLACK:
+    async def _too_old(self, grown: LogSize) -> int:
+        """Up to where the log has to go; 0 if there is room. What is about to be written stays."""
+        surplus = LogSize(max(0, grown.entries - KEPT_ENTRIES), max(0, grown.bytes - KEPT_BYTES))
+        if surplus.entries < _SLACK and surplus.bytes < _SLACK_BYTES:
             return 0
-        oldest = await self._store.log(after=self._trimmed, limit=min(surplus, self._entries))
-        return oldest[-1].revision if oldest else 0
+        return await self._store.oldest_in_log(surplus)
 
     async def _refuse(self, line: Sequence[tuple[Change, asyncio.Future[None]]], error: CorralError) -> None:
         """Nothing of the line was written, so nothing of it is: what is in memory is read again."""

@@ -61,6 +61,10 @@ class Msg:
 
         return put
 
+    def unacked(self, party: str) -> int:
+        """How many messages wait in a mailbox to be acked."""
+        return len(self._mail.unacked(party))
+
     # Who
 
     def caller(self, who: Who, *, agent: str, team: str, cwd: str) -> str:
@@ -98,12 +102,25 @@ class Msg:
     # Sending
 
     async def send(
-        self, who: Who, sender: str, to: Sequence[str], text: str, *, subject: str = "", reply_to: int = 0
+        self,
+        who: Who,
+        sender: str,
+        to: Sequence[str],
+        text: str,
+        *,
+        subject: str = "",
+        reply_to: int = 0,
+        key: str = "",
     ) -> Message:
         """Put a message into the mailboxes of these parties, or into none; it is on the disk when this returns.
 
-        An answer that names nobody goes to the sender of what it answers.
+        An answer that names nobody goes to the sender of what it answers. With a key that the sender has used it is the
+        message of then, and nothing is sent.
         """
+        known = self._mail.known(sender, key, text, subject)
+        if known is not None:
+            await self._ledger.caught_up()
+            return known
         if reply_to and not to:
             to = [self._mail.message(reply_to, sender).sender]
         number, now = self._ledger.next_revision(), self._now()
@@ -114,6 +131,7 @@ class Msg:
             text=text,
             subject=subject,
             reply_to=reply_to,
+            key=key,
             time=now,
         )
         forgotten = self._mail.send(message)

@@ -138,6 +138,7 @@ def _order(agent: Agent, wanted: Wanted, limits: ProcessLimits, argv: list[str])
         environment=dict(wanted.environment),
         declared=declared_variables(agent.fingerprint),
         run=agent.run,
+        bind=agent.bind,
         stdin=wanted.stdin or wanted.input is not None,
         tty=wanted.tty,
         columns=wanted.columns,

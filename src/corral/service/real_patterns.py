@@ -23,7 +23,7 @@ class RealPatterns:
 
     async def of(self, directory: str, patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
         """The patterns below the directory, with links followed. `RefusedError` for one that leads out of it."""
-        beginnings = {"/".join(pattern.beginning) for pattern in patterns} - {""}
+        beginnings = {one for one in ("/".join(pattern.beginning) for pattern in patterns) if one and _is_text(one)}
         now = asyncio.get_running_loop().time()
         unknown = [one for one in sorted(beginnings) if self._known.get((directory, one), (0.0, ""))[0] < now]
         if unknown:
@@ -36,7 +36,8 @@ class RealPatterns:
 
     def _followed(self, directory: str, pattern: Pattern) -> Pattern:
         beginning = "/".join(pattern.beginning)
-        if not beginning:
+        # What is no text cannot be asked for. Nobody holds it by its name: it is compared with patterns as it is.
+        if not beginning or not _is_text(beginning):
             return pattern
         _, leads_to = self._known[directory, beginning]
         if leads_to is None:
@@ -47,3 +48,11 @@ class RealPatterns:
         if leads_to == beginning:
             return pattern
         return pattern.below([] if leads_to == "." else leads_to.split("/"))
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

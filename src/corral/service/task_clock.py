@@ -73,6 +73,10 @@ class TaskClock:
         if alarm is not None and alarm.claim is not None:
             self._set((team, number), alarm.mark, alarm.claim.ttl, alarm.claim)
 
+    def forget(self, team: str, number: int) -> None:
+        """The task is gone, and with it whatever was to happen to it."""
+        self._cancel((team, number))
+
     def remaining(self, team: str, number: int) -> float | None:
         """Seconds until a claim lapses or a rest is over, as it looks now; None if there is neither."""
         alarm = self._alarms.get((team, number))

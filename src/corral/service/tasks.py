@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -15,6 +15,7 @@ from corral.domain.errors import CorralError, NotFoundError, RefusedError, Wrong
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
 from corral.domain.task_records import DEAD, DEFAULT_TTL, Claim, NewTask, Task, check_labels, check_ttl
 from corral.domain.tasks import Backlog, Changed, Moment
+from corral.domain.waits import Waits
 from corral.ports.store import Change, Item
 from corral.service.context import Context
 from corral.service.ledger import Ledger
@@ -58,13 +59,13 @@ class Seen:
 class Tasks:
     """The use cases."""
 
-    def __init__(self, context: Context, ledger: Ledger) -> None:
+    def __init__(self, context: Context, ledger: Ledger, waits: Waits) -> None:
         self._store = context.store
         self._registry = context.registry
         self._now = context.now
         self._ledger = ledger
         self._teams: dict[str, Backlog] = {}
-        self._waiters = Waiters(self._of)
+        self._waiters = Waiters(self._of, waits)
         self._background = Background()
         self._clock = TaskClock(is_alive=self._is_alive, lapse=self._on_lapse, rested=self._on_rested)
         ledger.keep(self._read)
@@ -126,25 +127,35 @@ class Tasks:
     async def claim(self, who: Who, team: Team, wanted: Wanted) -> Seen:
         """The next task, for whoever wants it, when the claim is on the disk. `NotFoundError` if there is none in time.
 
-        Whoever goes away while this waits gets none: a claim that nobody would hear of is given back.
+        A wait that could never end, because every task that could come needs one that is not done before the waiter
+        itself goes on, is a `RefusedError`. Whoever goes away while this waits gets none: a claim that nobody would
+        hear of is given back.
         """
         check_labels(wanted.labels)
         check_ttl(wanted.ttl)
         if not 0 <= wanted.wait <= LONGEST_WAIT:
             raise WrongUseError(f"nobody can wait for {wanted.wait:g} seconds", f"0 to {LONGEST_WAIT:g} are possible")
-        labels = frozenset(wanted.labels)
+        labels = self._labels(wanted)
+        party = "/".join(wanted.agent.key) if wanted.agent is not None else who.agent or who.user
 
         async def take() -> Task | None:
             return await self._take(who, team.name, wanted, labels)
 
         task = await take()
         if task is None and wanted.wait:
-            task = await self._waiters.wait(team.name, labels, wanted.wait, take)
+            task = await self._waiters.wait(team.name, party, labels, wanted.wait, take)
         if task is None:
             which = f"no task with no other labels than {', '.join(sorted(labels))}" if labels else "no task"
             waited = f" came in {wanted.wait:g} seconds" if wanted.wait else " can be claimed now"
             raise NotFoundError(which + waited, "corral task ls shows what there is, and what it waits for")
         return self._seen(team.name, task)
+
+    def _labels(self, wanted: Wanted) -> frozenset[str]:
+        """What whoever wants a task can do: what it says itself, and what the team's file says of it."""
+        if wanted.agent is None:
+            return frozenset(wanted.labels)
+        agent = self._registry.agents.get(wanted.agent.key, wanted.agent)
+        return frozenset([*wanted.labels, *agent.labels])
 
     async def _take(self, who: Who, team: str, wanted: Wanted, labels: frozenset[str]) -> Task | None:
         backlog = self._of(team)
@@ -215,6 +226,36 @@ class Tasks:
         changed = self._of(team).release(task, token, self._moment(who), note)
         await self._write(who, team, changed, _about("task.released", team, changed))
         return self._seen(team, changed.task)
+
+    async def remove(self, who: Who, team: Team, task: str, *, force: bool = False) -> str:
+        """Forget a task; its id. `RefusedError` for one that is open, or that others wait for, unless `force`."""
+        moment = self._moment(who)
+        found = self._of(team.name).remove(task, force=force)
+        self._clock.forget(team.name, found.number)
+        self._waiters.tell(team.name)
+        data: dict[str, object] = {"task": found.id, "state": found.state}
+        await self._ledger.write(
+            Change(
+                who=who,
+                time=moment.time,
+                drop_items=[(_KIND, f"{team.name}/{found.id}")],
+                events=[_event("task.removed", team.name, "", data)],
+            )
+        )
+        return found.id
+
+    def claimed_by(self, team: Team, parties: Collection[str]) -> Sequence[Task]:
+        """The tasks that some of these agents (TEAM/AGENT) or people have."""
+        return [task for task in self._of(team.name) if task.claim is not None and task.claim.by in parties]
+
+    async def release_all(self, who: Who, team: Team, tasks: Iterable[Task]) -> None:
+        """Give these claims back; no attempt is counted. What the store does not take stays, which is logged."""
+        work = [self._release(who, team.name, task.id, task.token, "") for task in tasks]
+        for error in await asyncio.gather(*work, return_exceptions=True):
+            if isinstance(error, CorralError):
+                log.error("a claim of %s is not given back: %s", team.name, error.message)
+            elif isinstance(error, BaseException):
+                raise error
 
     # What happens by itself
 

@@ -1,15 +1,18 @@
-"""The part of `corral up` that changes what runs without restarting it: limits, of agents and of their commands."""
+"""The part of `corral up` that changes what runs without restarting it: limits, labels, and the terms of leases."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from corral.domain.enforcement import enforcement_as_json, enforcement_differences
+from corral.domain.lease_terms import lease_term_differences, lease_terms_as_json
 from corral.domain.limits import limit_differences, limits_as_json
+from corral.domain.merge_rules import merge_rule_differences, merge_rules_as_json, settled
 from corral.domain.plan import Step
 from corral.domain.process_limits import process_limit_differences, process_limits_as_json
 from corral.domain.records import NewEvent, Team, Who
-from corral.domain.spec import TeamSpec, adjusted
+from corral.domain.spec import WORKTREE, TeamSpec, adjusted
 from corral.service.context import Context
 
 
@@ -33,7 +36,22 @@ async def adjust(
     if limits or known.limits != team.limits:
         keeper = await context.supervisor.link.open()
         notes += await keeper.limit(team.name, limits, team.limits)
+    if known.enforcement != team.enforcement:
+        notes += await _guard(context, team)
     await _write_down(context, who, team, known, prints, steps)
+    return notes
+
+
+async def _guard(context: Context, team: TeamSpec) -> list[str]:
+    """Have the hooks of all worktrees of the team be as the file says now."""
+    keeper = await context.supervisor.link.open()
+    notes = []
+    for agent in context.registry.of_team(team.name).values():
+        if agent.workspace_kind == WORKTREE:
+            note = await keeper.guard_workspace(
+                team=team.name, agent=agent.name, path=agent.workspace, enforcement=team.enforcement
+            )
+            notes += [f"{agent.name}: {note}"] if note else []
     return notes
 
 
@@ -50,21 +68,37 @@ async def _write_down(
     agents, events = [], []
     for step in steps:
         agent = registry.agents[team.name, step.agent]
-        limits = declared[step.agent].limits
-        agents.append(replace(agent, limits=limits, fingerprint=adjusted(agent.fingerprint, prints[step.agent])))
+        limits, labels = declared[step.agent].limits, declared[step.agent].labels
+        fingerprint = adjusted(agent.fingerprint, prints[step.agent])
+        agents.append(replace(agent, limits=limits, labels=labels, fingerprint=fingerprint))
         data: dict[str, object] = {"changed": list(step.adjusts), "limits": limits_as_json(limits)}
         events.append(NewEvent(event="agent.adjusted", team=team.name, agent=step.agent, data=data))
+    merge = settled(team.merge, known.merge, head="")
     changed = [
         *limit_differences(known.limits, team.limits),
         *process_limit_differences(known.processes, team.processes),
+        *lease_term_differences(known.leases, team.leases),
+        *merge_rule_differences(known.merge, merge),
+        *enforcement_differences(known.enforcement, team.enforcement),
     ]
     if changed:
         data = {
             "changed": changed,
             "limits": limits_as_json(team.limits),
             "processes": process_limits_as_json(team.processes),
+            "leases": lease_terms_as_json(team.leases),
+            "merge": merge_rules_as_json(merge),
+            "enforcement": enforcement_as_json(team.enforcement),
         }
         events.append(NewEvent(event="team.adjusted", team=team.name, data=data))
-    record = replace(known, limits=team.limits, systemd=team.systemd, processes=team.processes)
+    record = replace(
+        known,
+        limits=team.limits,
+        systemd=team.systemd,
+        processes=team.processes,
+        leases=team.leases,
+        merge=merge,
+        enforcement=team.enforcement,
+    )
     if agents or record != known:
         await registry.commit(who, teams=[record], agents=agents, events=events)

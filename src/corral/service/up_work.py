@@ -9,13 +9,16 @@ from dataclasses import replace
 
 from corral.agents.catalogue import for_command
 from corral.domain import plan, repository, states
+from corral.domain.bindings import OWN_PORTS
 from corral.domain.environment import agent_environment, ambient_environment
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
+from corral.domain.merge_rules import settled
 from corral.domain.plan import Step
 from corral.domain.port_blocks import Block, variables
 from corral.domain.records import Agent, NewEvent, Team, Who
 from corral.domain.spec import SHARED, WORKTREE, AgentSpec, TeamSpec
 from corral.failpoint import point
+from corral.own_command import own_program
 from corral.ports.keeper import Keeper, Workspace
 from corral.service.context import Context
 from corral.service.port_blocks import PortBlocks
@@ -59,6 +62,8 @@ class UpWork:
         self._done = 0
         self._restarting: list[str] = []
         self._blocks: dict[str, Block] = {}
+        #: The branch that the repository's HEAD names.
+        self._head = ""
         #: What a person should know besides.
         self.notes: list[str] = []
         #: agent → what helps, for those that failed before they were started.
@@ -84,11 +89,19 @@ class UpWork:
             await self._start(ready)
 
     async def check(self, names: Sequence[str]) -> None:
-        """Refuse a repository that cannot carry the workspaces of these agents, before anything is made."""
+        """Refuse what this host or the repository cannot carry of these agents, before anything is made."""
+        agents = [agent for agent in self._team.agents if agent.name in names]
+        keeper = await self._supervisor.link.open()
+        confined = [agent.name for agent in agents if agent.bind == OWN_PORTS]
+        if confined and (obstacle := self._supervisor.link.hello.no_own_ports):
+            raise RefusedError(
+                f'{", ".join(confined)}: bind = "{OWN_PORTS}" is not possible here: {obstacle}',
+                "leave bind out of corral.toml, or use a newer kernel; nothing was started",
+            )
         if self._team.repo is not None:
-            keeper = await self._supervisor.link.open()
-            agents = [agent for agent in self._team.agents if agent.name in names]
-            self.notes += repository.check(self._team, agents, await keeper.repository(self._team.repo))
+            seen = await keeper.repository(self._team.repo)
+            self.notes += repository.check(self._team, agents, seen)
+            self._head = seen.branch
 
     async def _declare(self, agents: Sequence[tuple[int, AgentSpec]]) -> None:
         """Write down the team and the agents before anything is made for them."""
@@ -124,6 +137,8 @@ class UpWork:
                 terminal=agent.terminal,
                 stdin=agent.stdin,
                 declared_as=agent.declared_as,
+                labels=agent.labels,
+                bind=agent.bind,
                 state=states.PENDING,
                 since=self._now(),
             )
@@ -135,6 +150,9 @@ class UpWork:
             systemd=self._team.systemd,
             limits=self._team.limits,
             processes=self._team.processes,
+            leases=self._team.leases,
+            enforcement=self._team.enforcement,
+            merge=settled(self._team.merge, team.merge, self._head),
         )
         await self._registry.commit(
             self._who,
@@ -191,6 +209,8 @@ class UpWork:
                 )
             if agent.mcp:
                 await self._register(keeper, record)
+            if agent.hooks:
+                await self._register_hooks(keeper, record)
             ready.append(agent)
         if events:
             await self._registry.commit(self._who, events=events)
@@ -204,19 +224,37 @@ class UpWork:
             if note:
                 self.notes.append(f"{record.name}: {note}")
 
+    async def _register_hooks(self, keeper: Keeper, record: Agent) -> None:
+        """Have a coding agent ask before it writes. One that cannot is started all the same, and a person is told."""
+        profile = for_command(record.command, record.shell)
+        if profile is None or profile.hooks is None:
+            note = "its program has no hooks that Corral knows: what others hold is not refused to it as it writes"
+        else:
+            note = await keeper.register_hooks(path=record.workspace, profile=profile.name, remove=False)
+        if note:
+            self.notes.append(f"{record.name}: {note}")
+
     async def _prepare(self, keeper: Keeper, record: Agent) -> Workspace | CorralError:
         try:
-            return await keeper.prepare_workspace(
+            workspace = await keeper.prepare_workspace(
                 team=record.team,
                 agent=record.name,
                 kind=record.workspace_kind,
                 path=record.workspace,
                 repo=self._team.repo,
             )
+            if record.workspace_kind == WORKTREE and (note := await self._guard(keeper, record)):
+                self.notes.append(f"{record.name}: {note}")
+            return workspace
         except UnavailableError:
             raise
         except CorralError as error:
             return error
+
+    async def _guard(self, keeper: Keeper, record: Agent) -> str:
+        return await keeper.guard_workspace(
+            team=record.team, agent=record.name, path=record.workspace, enforcement=self._team.enforcement
+        )
 
     async def _fail(self, record: Agent, error: CorralError) -> None:
         failed = replace(record, state=states.FAILED, since=self._now(), reason=error.message)
@@ -250,6 +288,8 @@ class UpWork:
                 team=team,
                 agent=agent.name,
                 ports=variables(self._blocks[agent.name], agent.ports),
+                unreachable=self._team.enforcement.unreachable,
+                program=own_program(),
             )
             for agent in agents
         }

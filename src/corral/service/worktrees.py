@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
+from corral.domain.enforcement import NO_ENFORCEMENT
 from corral.ports.keeper import Bystander, Keeper, WorkspaceRemoval
 
 
@@ -22,5 +23,7 @@ async def take_away(
     """Remove a worktree if no work would be lost by it and nobody is in it, or if `discard` says so."""
     somebody = occupied.get(os.path.realpath(path))
     if somebody and not discard:
+        # Whoever is in it may go on there, and commit without anybody being asked.
+        await keeper.guard_workspace(team=team, agent=agent, path=path, enforcement=NO_ENFORCEMENT)
         return WorkspaceRemoval(path=path, removed=False, why=somebody)
     return await keeper.remove_workspace(team=team, agent=agent, path=path, repo=repo, discard=discard)

@@ -134,6 +134,7 @@ class Supervisor:
                 limits=agent.limits,
                 terminal=agent.terminal,
                 stdin=agent.stdin or agent.prompt_state == PROMPT_WAITING,
+                bind=agent.bind,
             )
             for agent in begun
         ]

@@ -14,7 +14,7 @@ from corral.domain import states
 from corral.domain.errors import UnavailableError
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
 from corral.domain.records import Agent, NewEvent, Team, Who
-from corral.ports.store import Change, Entry, Item, Store
+from corral.ports.store import Change, Entry, Item, LogSize, Store
 
 Open = Callable[[], Awaitable[Store]]
 ME, OTHER = Who(user="me", uid=1000), Who(user="you", uid=1001)
@@ -128,6 +128,45 @@ def test_several_changes_are_done_together_each_by_whom_and_when_it_was(open_sto
     asyncio.run(scenario())
 
 
+def test_of_changes_that_are_about_the_same_record_the_last_counts(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        first, second = Item("lease", "l1", b"1"), Item("lease", "l2", b"2")
+        await store.commit(change(put_items=[first]), change(drop_items=[("lease", "l1")]), change(put_items=[second]))
+        assert await store.items("lease") == [second]
+        await store.commit(change(drop_items=[("lease", "l2")]), change(put_items=[replace(second, value=b"3")]))
+        assert [item.value for item in await store.items("lease")] == [b"3"]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("count", [63, 64, 65, 200])
+def test_a_commit_may_have_many_of_everything(open_store: Open, count: int) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        numbers = range(1, count + 1)
+        told = await store.commit(
+            *(
+                change(
+                    put_items=[Item("task", f"{number:04}", b"%d" % number), Item("old", f"{number}", b"")],
+                    log=[Entry(number, "shop", "news", 1.0, b"%d" % number)],
+                    events=[NewEvent(event=f"e{number}")],
+                )
+                for number in numbers
+            )
+        )
+        assert [event.event for event in told] == [f"e{number}" for number in numbers]
+        assert await store.events() == told
+        assert [item.value for item in await store.items("task")] == [b"%d" % number for number in numbers]
+        assert [entry.revision for entry in await store.log(after=0)] == list(numbers)
+        await store.commit(change(drop_items=[("old", f"{number}") for number in numbers]))
+        assert await store.items("old") == []
+        await store.close()
+
+    asyncio.run(scenario())
+
+
 def test_events_have_numbers_that_only_grow(open_store: Open) -> None:
     async def scenario() -> None:
         store = await open_store()
@@ -224,10 +263,14 @@ def test_the_log_is_read_after_a_revision_and_ends_where_it_was_cut(open_store: 
         assert await store.log(after=6, limit=2) == entries[4:6]
         assert await store.log(after=0, team="shop", topic="t") == [entry for entry in entries if entry.team == "shop"]
         assert await store.log(after=0, topic="u") == []
-        assert await store.log_size() == 9
+        assert await store.log_size() == LogSize(9, 9)
+        for wanted, revision in (((0, 0), 0), ((1, 0), 0), ((3, 0), 4), ((0, 5), 8), ((2, 4), 6), ((99, 0), 16)):
+            assert await store.oldest_in_log(LogSize(*wanted)) == revision, wanted
         await store.commit(change(trim_log=5))
         assert await store.log(after=-1) == entries[3:]
-        assert await store.log_size() == 6
+        assert await store.log_size() == LogSize(6, 6)
+        await store.commit(change(trim_log=99))
+        assert (await store.log_size(), await store.oldest_in_log(LogSize(1, 1))) == (LogSize(0, 0), 0)
         await store.close()
 
     asyncio.run(scenario())

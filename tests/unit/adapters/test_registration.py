@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from corral.adapters.files.registration import holding_work, own_command, register
+from corral.adapters.files.registration import holding_work, register
 from corral.adapters.git.exclude import drop_unused, exclude
 from corral.agents.catalogue import profiles
 from corral.domain.errors import CorralError
+from corral.own_command import own_command
 
 Repo = Callable[..., Path]
 #: profile → its file.
@@ -65,7 +66,7 @@ def test_each_agent_finds_it_in_its_own_file(workspace: Path, profile: str, file
     entry = servers(workspace / file)["corral"]
     assert isinstance(entry, dict)
     command = entry["command"]
-    assert (command if isinstance(command, list) else [command, *entry["args"]]) == own_command()
+    assert (command if isinstance(command, list) else [command, *entry["args"]]) == own_command("mcp")
     before = (workspace / file).stat()
     assert register(str(workspace), profile) == ""
     assert (workspace / file).stat().st_ino == before.st_ino  # not even written anew
@@ -92,7 +93,7 @@ def test_codex_passes_on_what_says_whose_the_server_is(workspace: Path) -> None:
 
 
 def test_the_command_is_absolute_and_of_this_corral() -> None:
-    command = own_command()
+    command = own_command("mcp")
     assert os.path.isabs(command[0])
     assert os.path.dirname(command[0]) == os.path.dirname(sys.executable)
     assert subprocess.run([*command, "--help"], check=True, capture_output=True).stdout
@@ -102,7 +103,7 @@ def test_without_a_script_it_is_started_so_that_the_workspace_is_no_place_for_mo
     monkeypatch: pytest.MonkeyPatch, own_directory: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(own_directory / "python3"))
-    assert own_command() == [str(own_directory / "python3"), "-P", "-m", "corral", "mcp"]
+    assert own_command("mcp") == [str(own_directory / "python3"), "-P", "-m", "corral", "mcp"]
 
 
 class TestAFileThatIsThere:

@@ -18,7 +18,9 @@ from corral.listening import listen
 from corral.peer import user_name
 from corral.places import Places
 from corral.ports.keeper import Keeper
+from corral.service.agent_hooks import AgentHooks
 from corral.service.agents import Agents
+from corral.service.belongings import Belongings
 from corral.service.context import Context
 from corral.service.down import Down
 from corral.service.holding import Holding
@@ -26,6 +28,11 @@ from corral.service.journal import Journal
 from corral.service.kv import Kv
 from corral.service.leases import LeaseService
 from corral.service.ledger import Ledger
+from corral.service.merge_book import MergeBook
+from corral.service.merge_checks import MergeChecks
+from corral.service.merge_letters import MergeLetters
+from corral.service.merge_work import MergeWork
+from corral.service.merges import Merges
 from corral.service.msg import Msg
 from corral.service.port_blocks import PortBlocks
 from corral.service.processes import Processes
@@ -33,6 +40,7 @@ from corral.service.stats import Stats
 from corral.service.tasks import Tasks
 from corral.service.topics import Topics
 from corral.service.up import Up
+from corral.service.who import Who
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
 from tests.support.records import AGENT, PERSON, TEAM
@@ -61,13 +69,15 @@ class Reply:
 class Scene:
     """A daemon with two teams, and what may be asked of it."""
 
-    def __init__(self, services: Services, keeper: FakeKeeper, store: SqliteStore, socket: str) -> None:
+    def __init__(self, services: Services, keeper: FakeKeeper, store: SqliteStore, socket: str, waits: Waits) -> None:
         self.services = services
         self.processes = services.processes
         self.registry = services.registry
         self.keeper = keeper
         self.store = store
         self.socket = socket
+        #: All waits that are under way.
+        self.waits = waits
 
     async def ask(self, method: str, target: str, body: object = None) -> Reply:
         """One request, over a connection of its own."""
@@ -133,7 +143,10 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
     leases = LeaseService(context, ledger, waits)
     msg = Msg(context, ledger, waits, user_name(os.getuid()))
     ports = PortBlocks(context, ledger)
-    tasks = Tasks(context, ledger)
+    tasks = Tasks(context, ledger, waits)
+    hooks = AgentHooks(context, ledger, leases)
+    book, checks = MergeBook(context, ledger), MergeChecks(registry, leases)
+    merge_work = MergeWork(context, book, checks, MergeLetters(msg))
     await ledger.load()
     services = Services(
         places=places,
@@ -142,16 +155,19 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
         registry=registry,
         supervisor=supervisor,
         up=Up(context, ports),
-        down=Down(context, ports),
+        down=Down(context, ports, Belongings(leases, tasks, msg), merge_work),
         agents=Agents(context, ports),
         holding=Holding(context),
         stats=Stats(context),
         kv=kv,
         leases=leases,
+        who=Who(context, leases, tasks),
         msg=msg,
         topics=Topics(context, ledger),
         ports=ports,
         tasks=tasks,
+        merges=Merges(context, book, checks, merge_work),
+        hooks=hooks,
         processes=Processes(context),
         journal=Journal(context),
         end=lambda: server.end(),
@@ -160,11 +176,12 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
     server = DaemonServer(make_app(services))
     serving = asyncio.ensure_future(server.serve(sockets=[listen(socket)]))
     try:
-        yield Scene(services, keeper, store, socket)
+        yield Scene(services, keeper, store, socket, waits)
     finally:
         server.end()
         await serving
         tasks.end()
+        merge_work.end()
         await services.processes.settled()
         await store.close()
 

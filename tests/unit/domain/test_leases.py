@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from corral.domain.deadlines import Deadlines
 from corral.domain.errors import NotFoundError, RefusedError
-from corral.domain.leases import EXCLUSIVE, SHARED, Claim, Lease, Leases, Party
+from corral.domain.leases import EXCLUSIVE, SHARED, Claim, Lease, LeaseIndex, Leases, Party
 from corral.domain.path_patterns import parse
 
 REPO = "/repo"
@@ -140,6 +140,27 @@ def test_deadlines_that_are_set_again_and_again_take_no_room() -> None:
     assert len(deadlines._heap) < 2000
     assert deadlines.past(99_998.0) == []
     assert deadlines.past(99_999.0) == ["a"]
+
+
+SOME = ["a", "a/b", "a/b/c", "a/", "a/b/", "a/*", "a/*/c", "**", "**/c", "*/b", "a/b/**/c", "a/[b]", "b", "?/b/c"]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(SOME), min_size=1, max_size=2), max_size=8),
+    st.lists(st.sampled_from(SOME), min_size=1, max_size=2),
+)
+def test_whoever_is_in_the_way_is_near(held: list[list[str]], wanted: list[str]) -> None:
+    index = LeaseIndex()
+    leases = [Lease(lease=f"l{n}", token=n, claim=claim("a", *texts), since=0.0) for n, texts in enumerate(held)]
+    for lease in leases:
+        index.add(lease)
+    for lease in leases[::3]:
+        index.remove(lease)
+    left = [lease for lease in leases if lease not in leases[::3]]
+    asked = claim("b", *wanted)
+    near = {lease.lease for lease in index.near(asked)}
+    assert near >= {lease.lease for lease in left if lease.claim.is_in_the_way_of(asked)}
+    assert near <= {lease.lease for lease in left}
 
 
 patterns = st.sampled_from(["a", "b", "a/", "a/x", "*/x", "**", "?", "b/*"])

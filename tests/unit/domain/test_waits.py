@@ -1,7 +1,7 @@
 """A wait that could never end is refused, with the cycle named; every other one is not."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from corral.domain.errors import RefusedError
@@ -69,3 +69,62 @@ def test_what_was_let_through_has_no_cycle_and_what_was_not_would_have_one(wante
         else:
             assert not cyclic
             edges = new
+
+
+def test_one_of_several_ways_is_hope_enough() -> None:
+    waits = Waits()
+    waits.begin("b", ["a"], "the lease on src/")
+    waits.begin_any("a", [{"b": "t1"}, {"c": "t2"}])
+    with pytest.raises(RefusedError) as caught:
+        waits.begin("c", ["a"], "the lock deploy")
+    assert caught.value.details["cycle"] == ["c", "a"]
+    with pytest.raises(RefusedError):
+        Waits().begin_any("a", [{"a": "t1"}, {"b": "t2", "a": "t3"}])
+    Waits().begin_any("a", [])
+
+
+def test_a_cycle_over_everything_that_can_be_waited_for_is_named() -> None:
+    waits = Waits()
+    waits.begin("shop/a", ["shop/b"], "the lease on src/")
+    waits.begin("shop/b", ["shop/c"], "the lock deploy")
+    task = waits.begin_any("shop/c", [{"shop/d": "t1, which t2 needs"}, {"shop/d": "t3, which t4 needs"}])
+    with pytest.raises(RefusedError) as caught:
+        waits.begin("shop/d", ["shop/a"], "a message")
+    assert caught.value.details["cycle"] == ["shop/d", "shop/a", "shop/b", "shop/c"]
+    assert "shop/c waits for t1, which t2 needs, which shop/d has" in caught.value.message
+    waits.change_any(task, [])
+    waits.begin("shop/d", ["shop/a"], "a message")
+    with pytest.raises(RefusedError):
+        waits.change_any(task, [{"shop/d": "t1"}])
+
+
+_ALTERNATIVES = st.lists(st.sets(st.integers(0, 4), min_size=1, max_size=2), max_size=3)
+
+
+@example([(1, [{0}]), (0, [{1}, {2}]), (2, [{0}])])
+@given(st.lists(st.tuples(st.integers(0, 4), _ALTERNATIVES), max_size=10))
+def test_nobody_who_was_let_wait_can_be_stuck_for_good(wanted: list[tuple[int, list[set[int]]]]) -> None:
+    """Whoever does not wait goes on, and then who waits for it; in the end nobody is left. What is refused would be."""
+    waits, known = Waits(), list[tuple[int, list[set[int]]]]()
+
+    def stuck(among: list[tuple[int, list[set[int]]]]) -> bool:
+        left = list(among)
+        while True:
+            waiting = {waiter for waiter, _ in left}
+            ends = [one for one in left if not one[1] or any(way.isdisjoint(waiting) for way in one[1])]
+            if not ends:
+                return bool(left)
+            left = [one for one in left if one not in ends]
+
+    for waiter, ways in wanted:
+        # Who has several waits of its own may end one and not the other: then more than a cycle is at stake.
+        if any(one == waiter for one, _ in known):
+            continue
+        new = [*known, (waiter, ways)]
+        try:
+            waits.begin_any(str(waiter), [{str(party): "x" for party in way} for way in ways])
+        except RefusedError:
+            assert stuck(new)
+        else:
+            assert not stuck(new)
+            known = new

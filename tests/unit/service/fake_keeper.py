@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from corral.adapters.files import stamps
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
-from corral.ports.keeper import PROTOCOL, ExitStatus, Hello, HostPorts, Inventory, Listening
+from corral.ports.keeper import PROTOCOL, ExitStatus, Hello, HostPorts, Inventory, Listening, SeenFile
 from corral.ports.processes import Execution, OutputPage, Process, ProcessOrder, Survivor
 
 
@@ -100,11 +101,17 @@ class FakeKeeper:
         #: Ports that somebody listens on, and by team who listens on what.
         self.taken: set[int] = set()
         self.listeners: dict[str, list[Listening]] = {}
+        #: Why no agent can be kept to its ports.
+        self.no_own_ports = ""
         self._waiting = 0
 
     async def real_paths(self, directory: str, paths: list[str]) -> list[str | None]:
         """There are no links but one, which leads out."""
         return [None if path.startswith("out/") else path for path in paths]
+
+    async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
+        """The files that are really there."""
+        return stamps.look(cwd, paths, tops)
 
     async def inventory(self, team: str) -> Inventory:
         """What a tmux that does not answer leaves to be seen."""
@@ -112,7 +119,15 @@ class FakeKeeper:
 
     async def hello(self) -> Hello:
         return Hello(
-            protocol=PROTOCOL, version="0", instance="i", user="u", host="h", boot_id="b", pid=1, containment="process"
+            protocol=PROTOCOL,
+            version="0",
+            instance="i",
+            user="u",
+            host="h",
+            boot_id="b",
+            pid=1,
+            containment="process",
+            no_own_ports=self.no_own_ports,
         )
 
     async def host_ports(self, ports: list[int]) -> HostPorts:

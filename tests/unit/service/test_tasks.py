@@ -12,6 +12,7 @@ from corral.domain import task_records
 from corral.domain.errors import NotFoundError, RefusedError
 from corral.domain.records import SUPERVISOR
 from corral.domain.task_records import NewTask
+from corral.domain.waits import Waits
 from corral.places import Places
 from corral.ports.keeper import Keeper
 from corral.service.context import Context
@@ -51,7 +52,7 @@ def run(directory: Path, *acts: Callable[[Daemon], Awaitable[None]]) -> None:
             places = Places(str(directory), str(directory))
             context = Context(registry=registry, supervisor=supervisor, store=disk, places=places, now=lambda: 0.0)
             ledger = Ledger(disk)
-            tasks = Tasks(context, ledger)
+            tasks = Tasks(context, ledger, Waits())
             await ledger.load()
             try:
                 await asyncio.wait_for(act(Daemon(disk, tasks)), 60)

@@ -104,6 +104,7 @@ class LaunchFiles:
         gated: bool,
         note: str,
         terminal: bool = True,
+        through: Sequence[str] = (),
     ) -> str:
         """See `Launches.write`."""
         if not _is_directory(self._directory):
@@ -139,7 +140,7 @@ class LaunchFiles:
             # exec in a subshell: always the program of that name, never a builtin of the shell.
             # Its own words (`Terminated`) are not the program's: it has no standard error of its own meanwhile.
             "exec 3>&2 2>/dev/null\n"
-            f"(exec {' '.join(program)}) 2>&3 3>&-\n"
+            f"(exec {' '.join([*map(_quoted, through), *program])}) 2>&3 3>&-\n"
             "status=$?\n"
             f"{_COUNT_OOM}"
             f"echo $status $killed >{_quoted(path + _EXIT)}\n"

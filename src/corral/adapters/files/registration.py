@@ -1,4 +1,4 @@
-"""Registering Corral's MCP server in a workspace, in the configuration file of the coding agent that works there.
+"""Registering Corral's MCP server and its hooks in a workspace, in the files of the coding agent that works there.
 
 A file is written whole or not at all, keeps its mode, and is never reached through a link: what is in a workspace is an
 agent's to change. What git tracks is left alone, because it would turn up in a commit; a file that is made here is kept
@@ -7,14 +7,25 @@ out of git's sight. No agent is kept from starting by any of this: what went wro
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-import sys
+from collections.abc import Callable, Iterator, Sequence
 
 from corral.adapters.files import small_files
 from corral.adapters.git import exclude
+from corral.agents import catalogue
 from corral.agents.catalogue import profiles
+from corral.domain import hook_registration, mcp_registration_json
 from corral.domain.errors import CorralError, RefusedError
+from corral.domain.hook_registration import HookFile
 from corral.domain.mcp_registration import NAME, ServerFile, holds_more, is_registered, registered
+from corral.own_command import own_command
+
+#: Where profiles are, and beside them what agents load.
+_HERE = os.path.dirname(os.path.abspath(catalogue.__file__))
+_SERVER_BY_HAND = f"add a server named {NAME} with the command `corral mcp` to it, and commit that"
+_HOOKS_BY_HAND = "add hooks that run `corral hook` to it, as docs/howto/agent-hooks.md shows, and commit that"
 
 
 def register(workspace: str, profile: str) -> str:
@@ -31,28 +42,83 @@ def register(workspace: str, profile: str) -> str:
         return f"Corral's MCP server is not registered in {workspace}: {_in_words(error)}"
 
 
+def register_hooks(workspace: str, profile: str) -> str:
+    """Have the coding agent of that profile ask `corral hook` when it works in `workspace`. The answer is as above."""
+    where = _hooks_of(profile)
+    if where is None:
+        return ""
+
+    def change(path: str, text: str) -> str | None:
+        return hook_registration.registered(where, path, text, profile, own_command(), _HERE)
+
+    def is_there(path: str, text: str) -> bool:
+        return hook_registration.unregistered(where, path, text, profile) is not None
+
+    try:
+        note, changed = _change(workspace, where.files, change, is_there, _HOOKS_BY_HAND)
+        return note or (where.note if changed else "")
+    except (CorralError, OSError) as error:
+        return f"Corral's hooks are not registered in {workspace}: {_in_words(error)}"
+
+
+def unregister_hooks(workspace: str, profile: str) -> str:
+    """Take our hooks out of the coding agent's file, and the file away if nothing else is in it."""
+    where = _hooks_of(profile)
+    if where is None:
+        return ""
+    in_git = exclude.in_a_worktree(workspace)
+    try:
+        for path in where.files:
+            with _opened(workspace, path) as (directory, name):
+                text, mode = small_files.read(directory, name)
+                new = hook_registration.unregistered(where, path, text, profile)
+                if new is None:
+                    continue
+                rest = hook_registration.without_ours(where, mcp_registration_json.read(text), profile)
+                if rest.keys() <= {"$schema"} and not (in_git and exclude.is_tracked(workspace, path)):
+                    os.unlink(name, dir_fd=directory)
+                else:
+                    small_files.write(directory, name, new, mode)
+        if in_git:
+            exclude.drop_unused(workspace)
+    except (CorralError, OSError) as error:
+        return f"Corral's hooks may still be registered in {workspace}: {_in_words(error)}"
+    return ""
+
+
 def holding_work(worktree: str) -> list[str]:
     """Files in a worktree that we registered in and hid from git, and that hold more than that by now."""
-    known = {path: profile.mcp for profile in profiles() if profile.mcp for path in profile.mcp.files}
-    return [path for path in exclude.hidden(worktree) if path not in known or _more(worktree, path, known[path])]
+    return [path for path in exclude.hidden(worktree) if _more(worktree, path)]
 
 
-def _more(worktree: str, path: str, where: ServerFile) -> bool:
+def _more(worktree: str, path: str) -> bool:
     try:
         with small_files.directory(os.path.join(worktree, os.path.dirname(path))) as directory:
             text, _ = small_files.read(directory, os.path.basename(path))
     except (CorralError, OSError):
         return True  # whatever it is by now, it is not what we wrote
-    return holds_more(where, path, text)
+    return _holds_more(path, text)
 
 
-def own_command() -> list[str]:
-    """How the server of this very Corral is started."""
-    script = os.path.join(os.path.dirname(sys.executable), "corral")
-    if os.access(script, os.X_OK):
-        return [script, "mcp"]
-    # -P: it starts in a workspace, and a file there must not be taken for a module.
-    return [sys.executable, "-P", "-m", "corral", "mcp"]
+def _holds_more(path: str, text: str) -> bool:
+    """True if a file that we registered in says anything that is not ours. It may have a server and hooks of ours."""
+    ours = False
+    for profile in profiles():
+        if profile.hooks is not None and path in profile.hooks.files:
+            ours = True
+            try:
+                rest = hook_registration.without_ours(profile.hooks, mcp_registration_json.read(text), profile.name)
+            except ValueError:
+                return True
+            text = json.dumps({key: value for key, value in rest.items() if key != "$schema"})
+    servers = [profile.mcp for profile in profiles() if profile.mcp is not None and path in profile.mcp.files]
+    if servers:
+        return any(holds_more(where, path, text) for where in servers)
+    return not ours or text != "{}"
+
+
+def _hooks_of(profile: str) -> HookFile | None:
+    return next((known.hooks for known in profiles() if known.name == profile), None)
 
 
 def _of(profile: str) -> ServerFile | None:
@@ -60,22 +126,50 @@ def _of(profile: str) -> ServerFile | None:
 
 
 def _register(workspace: str, where: ServerFile) -> str:
-    path = next((file for file in where.files if os.path.lexists(os.path.join(workspace, file))), where.files[0])
-    name, note = os.path.basename(path), ""
-    with small_files.directory(workspace) as top, small_files.directory(os.path.dirname(path), inside=top) as directory:
+    def change(path: str, text: str) -> str | None:
+        return registered(where, path, text, own_command("mcp"))
+
+    def is_there(path: str, text: str) -> bool:
+        return is_registered(where, path, text)
+
+    return _change(workspace, where.files, change, is_there, _SERVER_BY_HAND)[0]
+
+
+def _change(
+    workspace: str,
+    files: Sequence[str],
+    change: Callable[[str, str], str | None],
+    is_there: Callable[[str, str], bool],
+    by_hand: str,
+) -> tuple[str, bool]:
+    """Have the first of the files that is there, or else the first, be what `change` makes of it.
+
+    What a person should know of it, and whether anything was changed. `is_there` tells of a file that git tracks
+    whether somebody did it already; `by_hand` says what he has to do otherwise.
+    """
+    path = next((file for file in files if os.path.lexists(os.path.join(workspace, file))), files[0])
+    note = ""
+    with _opened(workspace, path) as (directory, name):
         text, mode = small_files.read(directory, name)
-        new = registered(where, path, text, own_command())
+        new = change(path, text)
         if new is None:
-            return ""
+            return "", False
         if exclude.in_a_worktree(workspace):
             if exclude.is_tracked(workspace, path):
-                if is_registered(where, path, text):
-                    return ""  # whoever committed it may start `corral` by another path
-                raise _tracked(path)
+                if is_there(path, text):
+                    return "", False  # whoever committed it may start `corral` by another path
+                raise RefusedError(f"{path} is tracked by git, and was left alone", by_hand)
             if mode is None:
                 note = _hidden(workspace, path)
         small_files.write(directory, name, new, mode)
-    return note
+    return note, True
+
+
+@contextlib.contextmanager
+def _opened(workspace: str, path: str) -> Iterator[tuple[int, str]]:
+    """The directory of a file in a workspace, and the file's name there."""
+    with small_files.directory(workspace) as top, small_files.directory(os.path.dirname(path), inside=top) as directory:
+        yield directory, os.path.basename(path)
 
 
 def _hidden(workspace: str, path: str) -> str:
@@ -85,13 +179,6 @@ def _hidden(workspace: str, path: str) -> str:
     except (CorralError, OSError) as error:
         return f"git sees {os.path.join(workspace, path)}, which is Corral's: {_in_words(error)}"
     return ""
-
-
-def _tracked(path: str) -> RefusedError:
-    return RefusedError(
-        f"{path} is tracked by git, and was left alone",
-        f"add a server named {NAME} with the command `corral mcp` to it, and commit that",
-    )
 
 
 def _in_words(error: CorralError | OSError) -> str:

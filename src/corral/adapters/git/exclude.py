@@ -19,7 +19,7 @@ from corral.git import git
 
 log = logging.getLogger("corral.keeper")
 
-_HEADING = "# Corral's MCP server is registered in these. A line goes with the last worktree that has such a file."
+_HEADING = "# Corral is registered in these. A line goes with the last worktree that has such a file."
 _FILE = "exclude"
 _SPECIAL = re.compile(r"[\\*?\[ ]")
 

@@ -10,10 +10,11 @@ from dataclasses import asdict, replace
 
 import msgspec
 
-from corral.adapters.files.registration import register
+from corral.adapters.files.registration import register, register_hooks, unregister_hooks
 from corral.adapters.git.branches import Names, Survey, choose
 from corral.adapters.git.command import git
 from corral.adapters.git.exclude import drop_unused
+from corral.adapters.git.guard import Guard
 from corral.adapters.git.work import branch_exists, commits_nowhere_else, work_in
 from corral.adapters.git.worktrees import (
     Worktree,
@@ -27,6 +28,7 @@ from corral.adapters.git.worktrees import (
     turn,
     worktree_at,
 )
+from corral.domain.enforcement import Enforcement
 from corral.domain.errors import BadSpecError, CorralError, RefusedError
 from corral.git import GitError
 from corral.places import Places
@@ -70,9 +72,42 @@ class GitWorkspaces:
         except OSError as error:
             raise _cannot_make(path, error) from error
 
+    async def guard(self, *, team: str, agent: str, path: str, enforcement: Enforcement) -> str:
+        """See `Workspaces.guard`. Only worktrees that Corral made are ever guarded."""
+        own = self._own(team, agent)
+        if path != self._places.worktree(team, agent) or link_on_the_way(own):
+            return ""
+        worktree = await worktree_at(own) if os.path.isdir(own) else None
+        if worktree is None or registered_path(worktree.git_dir) != own:
+            return ""
+        if not enforcement.worktrees:
+            await self._unguard(team, agent, worktree)
+            return ""
+        settings = {
+            "home": self._places.home,
+            "runtime": self._places.runtime,
+            "instance": self._instance,
+            "team": team,
+            "agent": agent,
+        }
+        async with turn(worktree.common):
+            return await self._guard(team, agent).put(own, worktree, enforcement, settings)
+
+    def _guard(self, team: str, agent: str) -> Guard:
+        return Guard(self._places.hooks(team, agent))
+
+    async def _unguard(self, team: str, agent: str, worktree: Worktree) -> None:
+        """Leave no trace of hooks, in a worktree that stays."""
+        async with turn(worktree.common, removing=True):
+            await self._guard(team, agent).take_away(worktree.common)
+
     async def register(self, path: str, profile: str) -> str:
         """See `Workspaces.register`."""
         return await asyncio.to_thread(register, path, profile)
+
+    async def register_hooks(self, path: str, profile: str, *, remove: bool) -> str:
+        """See `Workspaces.register_hooks`."""
+        return await asyncio.to_thread(unregister_hooks if remove else register_hooks, path, profile)
 
     async def inspect(self, team: str) -> list[WorkspaceRemoval]:
         """See `Workspaces.inspect`."""
@@ -97,12 +132,13 @@ class GitWorkspaces:
         names = Names.of(team, agent, self._instance)
         if not os.path.lexists(own) and not link_on_the_way(own):
             if repo is not None:
-                await self._forget_deleted(own, repo, names)
+                await self._forget_deleted(own, repo, names, self._guard(team, agent))
             return WorkspaceRemoval(path=path, removed=False)
         worktree, work = await self._work(own, names)
         if worktree is None:
             return _in_the_way(path, work)
         if work and not discard:
+            await self._unguard_kept(team, agent, worktree)
             return WorkspaceRemoval(path=path, removed=False, why=work)
         try:
             if repo is not None and await common_dir(repo) != os.path.realpath(worktree.common):
@@ -120,6 +156,7 @@ class GitWorkspaces:
                     # What the branch holds is elsewhere too, or was to be thrown away.
                     await git(worktree.common, "branch", "-D", branch)
                 await asyncio.to_thread(drop_unused, worktree.common)
+                await self._guard(team, agent).take_away(worktree.common)
         except CorralError as error:
             return WorkspaceRemoval(path=path, removed=not os.path.lexists(own), why=error.message)
         _remove_if_empty(os.path.dirname(own))
@@ -145,7 +182,14 @@ class GitWorkspaces:
         except CorralError as error:
             return None, f"not a worktree that git answers for: it cannot be checked ({error.message})"
 
-    async def _forget_deleted(self, path: str, repo: str, names: Names) -> None:
+    async def _unguard_kept(self, team: str, agent: str, worktree: Worktree) -> None:
+        """The work in it is why it stays, whatever becomes of its hooks."""
+        try:
+            await self._unguard(team, agent, worktree)
+        except (CorralError, OSError) as error:
+            log.warning("the hooks of %s/%s may still be in force: %s", team, agent, error)
+
+    async def _forget_deleted(self, path: str, repo: str, names: Names, guard: Guard) -> None:
         """Somebody deleted the worktree by hand: have git forget it. Its branch stays if it has commits of its own."""
         try:
             common = await common_dir(repo)
@@ -154,6 +198,7 @@ class GitWorkspaces:
                 branch = deleted_branch_of(path, known, names)
                 if path in known.worktrees and not os.path.lexists(path):
                     await git(repo, "worktree", "remove", path)
+                await guard.take_away(common)
                 if branch not in known.branches or known.holder(branch, path):
                     return
                 if not await commits_nowhere_else(repo, [branch], branch):

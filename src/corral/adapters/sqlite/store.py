@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import TypeVar
 
 import msgspec
 
+from corral.adapters.sqlite.rows import write_rows
+from corral.adapters.sqlite.worker import Worker
 from corral.domain.errors import CorralError, UnavailableError
-from corral.domain.records import Agent, Event, Team, Who
-from corral.ports.store import Change, Entry, Item, Snapshot
+from corral.domain.records import Agent, Event, NewEvent, Team, Who
+from corral.ports.store import Change, Entry, Item, LogSize, Snapshot
 
 SCHEMA_VERSION = 2
 TEAM, AGENT = "team", "agent"
@@ -43,7 +43,7 @@ class SqliteStore:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._thread = Worker("store")
         self._connection: sqlite3.Connection | None = None
         self.instance = ""
         self.salt = b""
@@ -55,7 +55,7 @@ class SqliteStore:
         try:
             await store._run(store._open)
         except BaseException:
-            store._thread.shutdown()
+            store._thread.end()
             raise
         return store
 
@@ -100,12 +100,27 @@ class SqliteStore:
 
         return await self._run(work)
 
-    async def log_size(self) -> int:
+    async def log_size(self) -> LogSize:
         """See `Store.log_size`."""
 
+        def work() -> LogSize:
+            return LogSize(*self._db.execute("SELECT count(*), ifnull(sum(length(value)), 0) FROM log").fetchone())
+
+        return await self._run(work)
+
+    async def oldest_in_log(self, size: LogSize) -> int:
+        """See `Store.oldest_in_log`."""
+
         def work() -> int:
-            (count,) = self._db.execute("SELECT count(*) FROM log").fetchone()
-            return int(count)
+            revision, entries, total = 0, 0, 0
+            rows = self._db.execute("SELECT revision, length(value) FROM log ORDER BY revision")
+            while entries < size.entries or total < size.bytes:
+                row = rows.fetchone()
+                if row is None:
+                    break
+                revision, entries, total = row[0], entries + 1, total + row[1]
+            rows.close()
+            return int(revision)
 
         return await self._run(work)
 
@@ -145,7 +160,7 @@ class SqliteStore:
         if self._connection is not None:
             await self._run(self._connection.close)
             self._connection = None
-        self._thread.shutdown()
+        self._thread.end()
 
     @property
     def _db(self) -> sqlite3.Connection:
@@ -184,11 +199,9 @@ class SqliteStore:
 
     def _commit(self, changes: Sequence[Change]) -> list[Event]:
         db = self._db
-        events: list[Event] = []
         db.execute("BEGIN IMMEDIATE")
         try:
-            for change in changes:
-                events += _apply(db, change)
+            events = _apply(db, changes)
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
@@ -198,7 +211,7 @@ class SqliteStore:
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            return await self._thread.do(work)
         except (sqlite3.Error, OSError) as error:
             if "locked" in str(error):
                 raise StoreError(
@@ -223,30 +236,26 @@ def _event(row: tuple[int, float, str, str, str, bytes]) -> Event:
     )
 
 
-def _apply(db: sqlite3.Connection, change: Change) -> Iterator[Event]:
-    put = [(TEAM, team.name, _encode(team)) for team in change.put_teams]
-    put += [(AGENT, _agent_key(agent.key), _encode(agent)) for agent in change.put_agents]
-    drop = [(TEAM, name) for name in change.drop_teams]
-    drop += [(AGENT, _agent_key(key)) for key in change.drop_agents]
-    put += [(item.kind, item.key, item.value) for item in change.put_items]
-    drop += change.drop_items
-    db.executemany("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", put)
-    db.executemany("DELETE FROM records WHERE kind = ? AND key = ?", drop)
-    db.executemany(
-        "INSERT INTO log (revision, team, topic, time, value) VALUES (?, ?, ?, ?, ?)",
-        [(entry.revision, entry.team, entry.topic, entry.time, entry.value) for entry in change.log],
+def _apply(db: sqlite3.Connection, changes: Sequence[Change]) -> list[Event]:
+    """Do all changes, as if one after the other: of a record that several are about, the last says what it is."""
+    records = _records(changes)
+    put = [(kind, key, value) for (kind, key), value in records.items() if value is not None]
+    drop = [at for at, value in records.items() if value is None]
+    write_rows(db, "INSERT OR REPLACE INTO records {rows}", put)
+    write_rows(db, "DELETE FROM records WHERE (kind, key) IN ({rows})", drop)
+    log = [(one.revision, one.team, one.topic, one.time, one.value) for change in changes for one in change.log]
+    write_rows(db, "INSERT INTO log (revision, team, topic, time, value) {rows}", log)
+    if trim := max((change.trim_log for change in changes), default=0):
+        db.execute("DELETE FROM log WHERE revision <= ?", (trim,))
+    told = [(change, new) for change in changes for new in change.events]
+    last = write_rows(
+        db,
+        "INSERT INTO journal (time, team, agent, event, entry) {rows}",
+        [(change.time, new.team, new.agent, new.event, _entry(change, new)) for change, new in told],
     )
-    if change.trim_log:
-        db.execute("DELETE FROM log WHERE revision <= ?", (change.trim_log,))
-    for new in change.events:
-        entry = _encode(_Entry(who=change.who, outcome=new.outcome, data=new.data))
-        cursor = db.execute(
-            "INSERT INTO journal (time, team, agent, event, entry) VALUES (?, ?, ?, ?, ?)",
-            (change.time, new.team, new.agent, new.event, entry),
-        )
-        assert cursor.lastrowid is not None
-        yield Event(
-            seq=cursor.lastrowid,
+    return [
+        Event(
+            seq=seq,
             time=change.time,
             event=new.event,
             team=new.team,
@@ -255,3 +264,29 @@ def _apply(db: sqlite3.Connection, change: Change) -> Iterator[Event]:
             outcome=new.outcome,
             data=new.data,
         )
+        # The rows of one transaction are numbered without a gap.
+        for seq, (change, new) in enumerate(told, last - len(told) + 1)
+    ]
+
+
+def _records(changes: Sequence[Change]) -> dict[tuple[str, str], bytes | None]:
+    """By kind and key, what becomes of each record; None if it goes."""
+    found: dict[tuple[str, str], bytes | None] = {}
+    for change in changes:
+        for team in change.put_teams:
+            found[TEAM, team.name] = _encode(team)
+        for agent in change.put_agents:
+            found[AGENT, _agent_key(agent.key)] = _encode(agent)
+        for item in change.put_items:
+            found[item.kind, item.key] = item.value
+        for name in change.drop_teams:
+            found[TEAM, name] = None
+        for key in change.drop_agents:
+            found[AGENT, _agent_key(key)] = None
+        for at in change.drop_items:
+            found[at] = None
+    return found
+
+
+def _entry(change: Change, new: NewEvent) -> bytes:
+    return _encode(_Entry(who=change.who, outcome=new.outcome, data=new.data))

@@ -9,10 +9,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from corral.adapters.unix_keeper.merging import MergeCalls
+from corral.domain.enforcement import Enforcement
 from corral.domain.errors import CorralError, UnavailableError, from_json
 from corral.domain.limits import Limits
 from corral.peer import peer_of
 from corral.ports import wire
+from corral.ports.history import FileHistory
 from corral.ports.keeper import (
     Bystander,
     Check,
@@ -24,6 +27,7 @@ from corral.ports.keeper import (
     Listening,
     LogPage,
     Repository,
+    SeenFile,
     Started,
     TeamOrder,
     Workspace,
@@ -48,7 +52,7 @@ _SILENCE_SECONDS, _SIGN_SECONDS = 4.0, 5.0
 _STILL_SILENT_SECONDS = 1.0
 
 
-class KeeperClient:
+class KeeperClient(MergeCalls):
     """See `ports.keeper.Keeper`."""
 
     def __init__(
@@ -100,13 +104,29 @@ class KeeperClient:
     async def real_paths(self, directory: str, paths: list[str]) -> list[str | None]:
         return await self._call(list[str | None], "real_paths", directory=directory, paths=paths)
 
+    async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
+        return await self._call(list[SeenFile], "look_at_files", cwd=cwd, paths=paths, tops=tops)
+
+    async def file_history(self, *, repo: str, path: bytes, workspaces: list[str], limit: int) -> FileHistory:
+        return await self._call(
+            FileHistory, "file_history", SEND_SECONDS, repo=repo, path=path, workspaces=workspaces, limit=limit
+        )
+
     async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         return await self._call(
             Workspace, "prepare_workspace", _SLOW_SECONDS, team=team, agent=agent, kind=kind, path=path, repo=repo
         )
 
+    async def guard_workspace(self, *, team: str, agent: str, path: str, enforcement: Enforcement) -> str:
+        return await self._call(
+            str, "guard_workspace", _SLOW_SECONDS, team=team, agent=agent, path=path, enforcement=enforcement
+        )
+
     async def register_server(self, *, path: str, profile: str) -> str:
         return await self._call(str, "register_server", _SLOW_SECONDS, path=path, profile=profile)
+
+    async def register_hooks(self, *, path: str, profile: str, remove: bool) -> str:
+        return await self._call(str, "register_hooks", _SLOW_SECONDS, path=path, profile=profile, remove=remove)
 
     async def inspect_workspaces(self, team: str) -> list[WorkspaceRemoval]:
         return await self._call(list[WorkspaceRemoval], "inspect_workspaces", _SLOW_SECONDS, team=team)

@@ -1,0 +1,53 @@
+"""What a hook of a coding agent is answered. The class is the schema of the OpenAPI document as well."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+from starlette.responses import Response
+
+from corral.api import answers
+from corral.api.answers import Answer
+from corral.domain.hook_calls import Spoken, Verdict
+
+#: What a hook asks for, which has no parser for JSON.
+COLUMNS = "text/tab-separated-values"
+
+
+class HookAnswer(Answer, frozen=True):
+    """What Corral says to an event, and how the coding agent wants to hear it."""
+
+    allowed: Annotated[bool, Meta(description="false: it must not be done now")]
+    reason: Annotated[str, Meta(description="why not, for the model; empty if it may be done")]
+    stdout: Annotated[str, Meta(description="what the hook is to write, in the agent's own protocol")]
+    stderr: str
+    exit_code: Annotated[int, Meta(description="what the hook is to end with")]
+
+
+class Registered(Answer, frozen=True):
+    """Hooks in a coding agent's own file."""
+
+    program: str
+    directory: str
+    note: Annotated[str, Meta(description="what a person should know of it; empty if all is well")]
+
+
+def answer(verdict: Verdict, spoken: Spoken) -> Response:
+    """As a document."""
+    return answers.json(
+        HookAnswer(
+            allowed=not verdict.reason,
+            reason=verdict.reason,
+            stdout=spoken.stdout,
+            stderr=spoken.stderr,
+            exit_code=spoken.exit_code,
+        )
+    )
+
+
+def columns(spoken: Spoken) -> Response:
+    """As a line with the exit code and the size of what goes to stdout, then that, then what goes to stderr."""
+    stdout = spoken.stdout.encode()
+    head = f"{spoken.exit_code}\t{len(stdout)}\n".encode()
+    return Response(head + stdout + spoken.stderr.encode(), media_type=COLUMNS)

@@ -1,0 +1,86 @@
+"""May a merge land, as leases are now? Asked when a branch is submitted, and again when its effect is about to land."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from corral.domain.errors import RefusedError
+from corral.domain.leases import EXCLUSIVE
+from corral.domain.merge_records import Merge
+from corral.domain.records import Team
+from corral.domain.timestamps import timestamp
+from corral.service.lease_claims import Asking, realm_of
+from corral.service.leases import LeaseService
+from corral.service.writes import MOST_PATHS, Refused, WriteService
+from corral.supervise.registry import Registry
+
+
+class MergeChecks:
+    """What is asked of leases. Nothing is held by it."""
+
+    def __init__(self, registry: Registry, leases: LeaseService) -> None:
+        self._registry = registry
+        self._leases = leases
+        self._writes = WriteService(leases)
+
+    async def check(self, team: Team, merge: Merge, paths: Sequence[bytes], *, too_many: bool) -> None:
+        """Raise `RefusedError` if a token of it is stale, or if it changes what somebody else holds alone."""
+        self.check_tokens(team, merge)
+        if too_many:
+            self._check_all(team, merge)
+        asking = Asking(
+            team=team,
+            agent=self._registry.agents.get((team.name, merge.agent)) if merge.agent else None,
+            # An agent that was removed is a party all the same.
+            user=merge.party,
+        )
+        for begin in range(0, len(paths), MOST_PATHS):
+            portion = paths[begin : begin + MOST_PATHS]
+            found = await self._writes.check(asking, portion, run=merge.run, ignore_case=False, shared=False)
+            if found:
+                raise _held(merge, found)
+
+    def check_tokens(self, team: Team, merge: Merge) -> None:
+        """Raise `RefusedError` if it relies on a lease that its party does not have any more."""
+        realm = realm_of(team)
+        held = {
+            lease.token for lease in self._leases.of_realm(realm) if lease.claim.party.name == merge.party
+        }  # fmt: skip
+        for token in merge.tokens:
+            if token not in held:
+                raise RefusedError(
+                    f"token {token} is stale: {merge.party} holds no lease with it any more",
+                    "acquire it again, look at what has changed meanwhile, then corral merge submit with the new token",
+                    token=token,
+                )
+
+    def _check_all(self, team: Team, merge: Merge) -> None:
+        """Too many files to look at one by one: nobody else may hold anything alone."""
+        for lease in self._leases.of_realm(realm_of(team)):
+            if lease.claim.mode == EXCLUSIVE and lease.claim.party.name != merge.party:
+                holder, pattern = lease.claim.party.name, lease.claim.patterns[0].text
+                raise RefusedError(
+                    f"{merge.branch} changes too many files to look at each, and {holder} holds {pattern}",
+                    "wait until nobody holds anything, or merge in smaller parts",
+                    holder=holder,
+                    pattern=pattern,
+                )
+
+
+def _held(merge: Merge, found: Sequence[Refused]) -> RefusedError:
+    first = found[0]
+    lease, pattern = first.refusal.lease, first.refusal.pattern.text
+    holder = lease.claim.party.name
+    shown = first.refusal.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    how = "took over" if first.refusal.lost is not None else "holds"
+    return RefusedError(
+        f"{merge.branch} changes {shown}{more}, and {holder} {how} {pattern} since {timestamp(lease.since)}",
+        f"wait until {holder} has released it (corral lease ls), then corral merge retry, or submit again",
+        holder=holder,
+        pattern=pattern,
+        path=shown,
+        lease=lease.lease,
+        since=timestamp(lease.since),
+        expires_at=timestamp(first.expires_at),
+    )

@@ -1,0 +1,186 @@
+"""The use cases of the merge queue: submitting a branch, looking, cancelling, trying again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from corral.domain.errors import RefusedError, WrongUseError
+from corral.domain.merge_queue import MergeQueue
+from corral.domain.merge_records import Merge, number_of
+from corral.domain.records import Agent, Team, Who
+from corral.failpoint import point
+from corral.ports.merging import Submission
+from corral.repository import BRANCHES
+from corral.service.context import Context
+from corral.service.merge_book import MergeBook
+from corral.service.merge_checks import MergeChecks
+from corral.service.merge_work import MergeWork
+
+LONGEST_WAIT = 86400.0
+_MOST_TOKENS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """What became of a submission."""
+
+    #: None if the target has all of the branch already.
+    merge: Merge | None
+    #: It was in line before, with the same commit.
+    again: bool = False
+    branch: str
+    target: str
+    #: What a person should know besides.
+    note: str = ""
+
+
+class Merges:
+    """The use cases."""
+
+    def __init__(self, context: Context, book: MergeBook, checks: MergeChecks, work: MergeWork) -> None:
+        self._registry = context.registry
+        self._supervisor = context.supervisor
+        self._now = context.now
+        self._book = book
+        self._checks = checks
+        self._work = work
+
+    async def submit(
+        self, who: Who, team: Team, agent: Agent | None, *, branch: str, cwd: str, tokens: Sequence[int]
+    ) -> Submitted:
+        """Put a branch into the line; without a name, the one that the agent, or whoever asks, is on.
+
+        It is merged as it is now: what is committed later is not part of it. The same again is no harm.
+        """
+        _check_count(tokens)
+        seen = await self._look(team, agent.workspace if agent is not None else cwd, branch)
+        note = ""
+        if seen.uncommitted:
+            files = "1 file is" if seen.uncommitted == 1 else f"{seen.uncommitted} files are"
+            note = f"{files} changed where {seen.branch} is checked out, and in no commit: not part of this"
+        target = team.merge.target
+        if seen.already:
+            return Submitted(merge=None, branch=seen.branch, target=target, note=note)
+        whose = agent.name if agent is not None else self._owner(team, seen.branch)
+
+        def merge_of(number: int, now: float) -> Merge:
+            return Merge(
+                number=number,
+                team=team.name,
+                branch=seen.branch,
+                tip=seen.tip,
+                subject=seen.subject,
+                target=target,
+                agent=whose,
+                person=who.user,
+                uid=who.uid,
+                run=agent.run if agent is not None else "",
+                tokens=tuple(tokens),
+                place=number,
+                revision=number,
+                submitted_at=now,
+                changed_at=now,
+            )
+
+        await self._checks.check(team, merge_of(0, self._now()), seen.paths, too_many=seen.too_many)
+        there = self._book.queue(team.name).waiting_of(seen.branch)
+        if there is not None:
+            return Submitted(merge=self._same(there, seen), again=True, branch=seen.branch, target=target, note=note)
+        gone: list[Merge] = []
+
+        def decide(queue: MergeQueue, revision: int, now: float) -> list[Merge]:
+            merge = merge_of(revision, now)
+            gone.extend(queue.submit(merge))
+            return [merge]
+
+        (merge,) = await self._book.decide(team.name, decide, "merge.submitted", who=who)
+        point("daemon.merge_submitted")
+        await self._book.drop(gone)
+        self._work.wake(team.name)
+        return Submitted(merge=merge, branch=seen.branch, target=target, note=note)
+
+    @staticmethod
+    def _same(there: Merge, seen: Submission) -> Merge:
+        """The entry of the branch that is on its way, if it is of the same commit."""
+        if there.tip == seen.tip:
+            return there
+        raise RefusedError(
+            f"{there.name} of {there.branch} is on its way with {there.tip[:12]}, and the branch is at {seen.tip[:12]}",
+            f"wait for it, or corral merge cancel {there.name} and submit again",
+            merge=there.name,
+        )
+
+    def _owner(self, team: Team, branch: str) -> str:
+        """The agent whose branch it is by its name; empty if it is nobody's."""
+        name = branch.removeprefix(f"{BRANCHES}/{team.name}/").partition(".")[0]
+        return name if name != branch and (team.name, name) in self._registry.agents else ""
+
+    async def _look(self, team: Team, directory: str, branch: str) -> Submission:
+        if team.repo is None:
+            raise RefusedError(f"team {team.name} has no repository", 'add repo = "." to [team] in corral.toml')
+        repo, target = team.repo, team.merge.target
+        return await self._supervisor.insist(
+            lambda keeper: keeper.merge_look(repo=repo, directory=directory, branch=branch, target=target)
+        )
+
+    def all(self, team: str) -> list[Merge]:
+        """All that are kept: those at an end, the oldest first, then those in line."""
+        return list(self._book.queue(team))
+
+    def waiting(self, team: str) -> list[Merge]:
+        """Those on the way, the first first."""
+        return self._book.queue(team).line()
+
+    async def show(self, team: str, name: str, *, wait: float = 0.0, after: int | None = None) -> Merge:
+        """One entry. With `wait`, when it is at an end, or with `after` when it has changed since that revision."""
+        if not 0 <= wait <= LONGEST_WAIT:
+            raise WrongUseError(f"wait={wait:g}: 0 to {LONGEST_WAIT:g} seconds are possible")
+        number = number_of(name)
+        merge = self._book.queue(team).get(number)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait):
+                while merge.is_on_the_way and (after is None or merge.revision <= after):
+                    await self._book.change()
+                    merge = self._book.queue(team).get(number)
+        return merge
+
+    async def cancel(self, who: Who, team: str, name: str) -> Merge:
+        """Take one out of the line."""
+        number = number_of(name)
+        (merge,) = await self._book.decide(
+            team, lambda queue, revision, now: [queue.cancel(number, revision, now)], "merge.cancelled", who=who
+        )
+        if merge.batch:
+            self._work.give_up(team)
+        return merge
+
+    async def retry(self, who: Who, team: Team, name: str, *, tokens: Sequence[int]) -> Merge:
+        """Put one that is at an end into the line again, at its end, with what its branch is at now.
+
+        It relies on these tokens, and on those that it had before no more.
+        """
+        _check_count(tokens)
+        number = number_of(name)
+        queue = self._book.queue(team.name)
+        queue.check_retry(number)
+        known = replace(queue.get(number), tokens=tuple(tokens), run="")
+        seen = await self._look(team, "", known.branch)
+        await self._checks.check(team, known, seen.paths, too_many=seen.too_many)
+        (merge,) = await self._book.decide(
+            team.name,
+            lambda queue, revision, now: [
+                queue.retry(replace(known, tip=seen.tip, subject=seen.subject, target=team.merge.target), revision, now)
+            ],
+            "merge.retried",
+            who=who,
+        )
+        self._work.wake(team.name)
+        return merge
+
+
+def _check_count(tokens: Sequence[int]) -> None:
+    if len(tokens) > _MOST_TOKENS:
+        raise WrongUseError(f"these are {len(tokens)} tokens", f"at most {_MOST_TOKENS} are possible")

@@ -1,0 +1,328 @@
+"""The use case `who`: which agents and people changed, hold or claimed a file, from git, leases, tasks and journal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
+from corral.domain.path_patterns import Pattern, of_file, parse
+from corral.domain.records import Agent, Event, Team
+from corral.domain.spec_model import SHARED, WORKTREE
+from corral.domain.task_records import Task
+from corral.domain.timestamps import timestamp
+from corral.domain.traces import (
+    CHANGING,
+    CLAIMS,
+    COMMITTED,
+    HOLDS,
+    Trace,
+    agent_of_branch,
+    mentions,
+    names_of,
+    newest_first,
+    shown_all,
+)
+from corral.ports.history import FileHistory
+from corral.service.context import Context
+from corral.service.lease_claims import files_of, realm_of
+from corral.service.leases import LeaseService
+from corral.service.reaching import keeper_soon
+from corral.service.real_patterns import RealPatterns
+from corral.service.tasks import Tasks
+
+#: The newest events of the journal that are looked at.
+_MOST_EVENTS = 20_000
+#: Traces that are told, without and with a word about it.
+DEFAULT_LIMIT, LARGEST_LIMIT = 50, 1000
+_NO_HISTORY = FileHistory(known=False)
+#: What became of merges. That one waits or is being tested says nothing about a file.
+_MERGE_OUTCOMES = frozenset(["merged", "conflict", "failed", "refused"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileTraces:
+    """What there is to tell of one file."""
+
+    path: str
+    traces: Sequence[Trace]
+    #: How many more there are than were asked for.
+    more: int
+    #: What could not be looked at.
+    unseen: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Which file, and how much of it."""
+
+    team: Team
+    #: Who asks, if it is an agent.
+    agent: Agent | None
+    path: str
+    #: The directory of the caller; empty if it has none.
+    cwd: str = ""
+    #: Unix seconds: nothing older.
+    since: float | None = None
+    limit: int = DEFAULT_LIMIT
+
+
+class Who:
+    """The use case. It looks, and changes nothing."""
+
+    def __init__(self, context: Context, leases: LeaseService, tasks: Tasks) -> None:
+        self._registry = context.registry
+        self._store = context.store
+        self._supervisor = context.supervisor
+        self._leases = leases
+        self._tasks = tasks
+        self._real = RealPatterns(context.supervisor)
+
+    async def of(self, question: Question) -> FileTraces:
+        """What is known of a file, the newest first. `NotFoundError` for one that nobody knows."""
+        if not 0 < question.limit <= LARGEST_LIMIT:
+            raise WrongUseError(f"limit={question.limit}: 1 to {LARGEST_LIMIT} are wanted")
+        workspaces = self._workspaces(question.team)
+        names = names_of(question.path, question.cwd, [*workspaces, realm_of(question.team)])
+        for name in names:
+            found = await self._look(question, name, list(workspaces))
+            if found is not None:
+                return found
+        raise NotFoundError(
+            f"nobody knows {shown_all(names)}: no commit, no working tree, no lease and no task has it",
+            "name it from the top of the repository, or from the directory that you are in",
+        )
+
+    async def _look(self, question: Question, name: str, workspaces: list[str]) -> FileTraces | None:
+        """What is known of the file of this name; None if nobody knows it."""
+        team, limit = question.team, question.limit
+        history = _NO_HISTORY
+        if team.repo is not None:
+            # The keeper is asked for one more, so that it is known whether there are more.
+            keeper = await keeper_soon(self._supervisor)
+            history = await keeper.file_history(
+                repo=team.repo, path=os.fsencode(name), workspaces=[team.repo, *workspaces], limit=limit + 1
+            )
+        file = await self._pattern(question, name)
+        tasks = [seen.task for seen in self._tasks.list(team) if _is_about(seen.task, name)]
+        traces = [
+            *self._from_git(team, name, history),
+            *self._from_leases(team, file, name),
+            *_claims(tasks, name),
+            *await self._from_journal(question, file, name, tasks, history),
+        ]
+        # Of a file that only a pattern such as *.py would name nobody knows that there is one.
+        if not history.known and not any(_names_it(one) or team.repo is None for one in traces):
+            return None
+        told = newest_first(traces, question.since)
+        return FileTraces(path=name, traces=told[:limit], more=max(0, len(told) - limit), unseen=history.unseen)
+
+    def _workspaces(self, team: Team) -> dict[str, list[Agent]]:
+        """Working trees of the repository, each with the agents that work there; of all teams that share it."""
+        found: dict[str, list[Agent]] = {}
+        for agent in self._registry.agents.values():
+            its_team = self._registry.teams.get(agent.team)
+            is_of_it = its_team is not None and realm_of(its_team) == realm_of(team)
+            if is_of_it and agent.workspace_kind in (WORKTREE, SHARED):
+                found.setdefault(agent.workspace, []).append(agent)
+        return found
+
+    async def _pattern(self, question: Question, name: str) -> Pattern:
+        """What leases are compared with: the file that the name leads to."""
+        file = of_file(name)
+        try:
+            name.encode()
+            (file,) = await self._real.of(files_of(question.team, question.agent), [file])
+        except (UnicodeEncodeError, RefusedError):
+            return file  # what leads out of the repository, or is no text, is compared as it is written
+        return file
+
+    # Where traces come from
+
+    def _from_git(self, team: Team, name: str, history: FileHistory) -> Iterator[Trace]:
+        workspaces = self._workspaces(team)
+        for change in history.open_changes:
+            here = workspaces.get(change.workspace, [])
+            alone = here[0] if len(here) == 1 and here[0].workspace_kind == WORKTREE else None
+            yield Trace(
+                what=CHANGING,
+                time=change.time,
+                agent="/".join(alone.key) if alone is not None else "",
+                person=alone.user if alone is not None else "",
+                path=name,
+                workspace=change.workspace,
+                detail=f"{change.how}, in no commit yet" + _shared_by(here if alone is None else []),
+            )
+        for commit in history.commits:
+            yield Trace(
+                what=COMMITTED,
+                time=commit.time,
+                agent=agent_of_branch(commit.branch),
+                person=commit.author,
+                path=os.fsdecode(commit.path) or name,
+                commit=commit.commit,
+                branch=commit.branch,
+                detail=commit.subject,
+            )
+
+    def _from_leases(self, team: Team, file: Pattern, name: str) -> Iterator[Trace]:
+        for held in self._leases.held():
+            claim = held.lease.claim
+            pattern = _first_match(claim.patterns, file) if claim.realm == realm_of(team) else None
+            if pattern is not None:
+                until = f"until {timestamp(held.expires_at)}"
+                detail = f"suspect, {until}" if held.lease.suspect else claim.mode
+                yield self._of_party(
+                    claim.party.name,
+                    Trace(
+                        what=HOLDS,
+                        time=held.lease.since,
+                        path=name,
+                        lease=held.lease.lease,
+                        pattern=pattern.text,
+                        detail=detail,
+                    ),
+                )
+
+    async def _from_journal(
+        self, question: Question, file: Pattern, name: str, tasks: Sequence[Task], history: FileHistory
+    ) -> list[Trace]:
+        await self._registry.save()  # whoever has done something finds it
+        events = await self._store.events(since=question.since, last=_MOST_EVENTS)
+        held = {held.lease.lease for held in self._leases.held()}
+        titles = {task.id: task.title for task in tasks}
+        claims = {task.claim.token for task in tasks if task.claim is not None}
+        about = _About(question.team, file, name, held, titles, claims, _changed_on(history))
+        # Thousands of them: not while others wait for the event loop.
+        return await asyncio.to_thread(_read_journal, events, about)
+
+    def _of_party(self, party: str, trace: Trace) -> Trace:
+        team, slash, agent = party.partition("/")
+        if not slash:
+            return replace(trace, person=party)
+        known = self._registry.agents.get((team, agent))
+        return replace(trace, agent=party, person=known.user if known is not None else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What an event has to be about to be told."""
+
+    team: Team
+    file: Pattern
+    name: str
+    #: Leases that are held now, and are told of as that.
+    held: set[str]
+    #: Tasks that name the file, by id.
+    titles: Mapping[str, str]
+    #: Tokens of the claims on them, which are told of as that.
+    claims: set[int]
+    #: Branches that the file was changed on, each with the unix time of the first commit; commits as well.
+    changed_on: Mapping[str, float]
+
+    def matches(self, pattern: str) -> bool:
+        return parse(pattern).overlaps(self.file)
+
+
+def _changed_on(history: FileHistory) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for commit in history.commits:
+        for name in (commit.commit, commit.branch):
+            found[name] = min(commit.time, found.get(name, commit.time))
+    found.pop("", None)
+    return found
+
+
+def _read_journal(events: Sequence[Event], about: _About) -> list[Trace]:
+    """What the journal has of the file, its events being in order."""
+    found = []
+    for event in events:
+        kind, _, what = event.event.partition(".")
+        if kind == "lease":
+            trace = _lease_trace(event, about)
+        elif kind == "task" and event.team == about.team.name:
+            trace = _task_trace(event, about)
+        elif kind == "merge" and event.team == about.team.name and what in _MERGE_OUTCOMES:
+            trace = _merge_trace(event, about)
+        else:
+            continue
+        if trace is not None:
+            found.append(_by(event, replace(trace, what=what, time=event.time, path=about.name)))
+    return found
+
+
+def _lease_trace(event: Event, about: _About) -> Trace | None:
+    lease, patterns, realm = (event.data.get(key) for key in ("lease", "patterns", "realm"))
+    if not isinstance(patterns, list) or lease in about.held:
+        return None
+    if realm != realm_of(about.team) if isinstance(realm, str) else event.team != about.team.name:
+        return None
+    pattern = next((str(text) for text in patterns if about.matches(str(text))), None)
+    if pattern is None:
+        return None
+    return Trace(what="", time=None, lease=str(lease), pattern=pattern, detail=str(event.data.get("mode")))
+
+
+def _task_trace(event: Event, about: _About) -> Trace | None:
+    task = str(event.data.get("task"))
+    if event.event == "task.claimed" and event.data.get("token") in about.claims:
+        return None
+    return Trace(what="", time=None, task=task, detail=about.titles[task]) if task in about.titles else None
+
+
+def _merge_trace(event: Event, about: _About) -> Trace | None:
+    """A merge of a branch that the file was changed on before."""
+    branch, tip, commit, target = (str(event.data.get(key) or "") for key in ("branch", "tip", "commit", "target"))
+    since = min((about.changed_on[name] for name in (branch, tip) if name in about.changed_on), default=None)
+    # git counts in whole seconds.
+    if since is None or since > event.time + 1:
+        return None
+    reason = str(event.data.get("reason") or "")
+    return Trace(
+        what="", time=None, branch=branch, commit=commit or tip, detail=reason or (f"into {target}" if target else "")
+    )
+
+
+def _by(event: Event, trace: Trace) -> Trace:
+    """Whose it was: the agent that the event is about, else whoever caused it."""
+    holder = event.data.get("holder") or event.data.get("person")
+    agent = f"{event.team}/{event.agent}" if event.agent else "" if holder else event.who.agent
+    person = str(holder) if holder else event.who.user if event.who.uid >= 0 else ""
+    return replace(trace, agent=agent, person=person)
+
+
+def _claims(tasks: Sequence[Task], name: str) -> Iterator[Trace]:
+    """Tasks that name the file and that somebody has."""
+    for task in tasks:
+        claim = task.claim
+        if claim is not None:
+            yield Trace(
+                what=CLAIMS,
+                time=claim.time,
+                agent=claim.by if claim.agent else "",
+                person="" if claim.agent else claim.by,
+                path=name,
+                task=task.id,
+                detail=task.title,
+            )
+
+
+def _is_about(task: Task, name: str) -> bool:
+    return mentions(task.title, name) or mentions(task.body, name)
+
+
+def _names_it(trace: Trace) -> bool:
+    """True for what is about this very file, and not about all that a pattern may name."""
+    return not trace.pattern or parse(trace.pattern).is_plain
+
+
+def _first_match(patterns: Sequence[Pattern], file: Pattern) -> Pattern | None:
+    return next((one for one in patterns if one.overlaps(file)), None)
+
+
+def _shared_by(agents: Sequence[Agent]) -> str:
+    if not agents:
+        return ""
+    return f"; the checkout is shared by {', '.join('/'.join(agent.key) for agent in agents[:5])}"

@@ -1,0 +1,291 @@
+"""Leases bite in worktrees: git refuses to commit, in whatever way, what somebody else holds."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.support.population import environment
+from tests.faults.support.teams import pids
+from tests.support import repos
+from tests.support.guarded import Guarded, git
+from tests.support.instance import Instance
+from tests.support.waiting import wait_for
+
+Repo = Callable[..., Path]
+
+
+@pytest.fixture
+def team(instance: Instance, repo: Repo) -> Guarded:
+    return Guarded(instance, repo())
+
+
+def test_a_commit_of_what_somebody_else_holds_is_refused_and_names_the_holder(team: Guarded) -> None:
+    lease = team.holds("b", "src/")
+    before = team.tip("a")
+    team.commit("a", "src/main.py").refused("shop/b", "src/", f"token {lease['token']}", "corral lease acquire")
+    assert team.tip("a") == before
+    team.git("a", "reset", "--quiet").ok()
+    team.commit("a", "README.md").ok()
+    team.commit("b", "src/main.py").ok()
+    team.release("b", lease)
+    team.commit("a", "src/main.py").ok()
+
+
+def test_what_is_held_shared_refuses_no_commit(team: Guarded) -> None:
+    team.holds("b", "--shared", "src/")
+    team.commit("a", "src/main.py").ok()
+
+
+def test_no_way_around_the_first_hook_is_open(team: Guarded) -> None:
+    """`--no-verify` and plumbing skip `pre-commit`; the move of the branch is what counts."""
+    team.holds("b", "src/")
+    before = team.tip("a")
+    team.commit("a", "src/main.py", "--no-verify").refused("shop/b")
+    tree = team.git("a", "write-tree").ok().out.strip()
+    commit = team.git("a", "commit-tree", tree, "-p", "HEAD", "-m", "by hand").ok().out.strip()
+    team.git("a", "update-ref", "refs/heads/corral/shop/a", commit).refused("src/main.py")
+    team.git("a", "branch", "other", commit).refused("src/main.py")
+    team.git("a", "reset", "--hard", commit).refused("src/main.py")
+    team.git("a", "checkout", "--quiet", "--detach", commit).refused("src/main.py")
+    assert team.tip("a") == before
+
+
+def test_cherry_pick_am_and_merge_are_refused_as_well(team: Guarded) -> None:
+    """The changes are made anew, or come from a commit that no branch has."""
+    team.commit("a", "src/main.py").ok()
+    mine = team.tip("a")
+    patch = team.git("a", "format-patch", "-1", "--stdout").ok().out
+    team.git("a", "reset", "--quiet", "--hard", "HEAD^").ok()
+    team.holds("b", "src/")
+    team.git("a", "cherry-pick", mine).refused("src/main.py")
+    team.git("a", "cherry-pick", "--abort").ok()
+    file = team.repo.parent / "patch"
+    file.write_text(patch)
+    team.git("a", "am", str(file)).refused("src/main.py")
+    team.git("a", "am", "--abort").ok()
+    team.git("a", "commit", "--quiet", "--allow-empty", "--message=Another").ok()
+    before = team.tip("a")
+    team.git("a", "merge", "--quiet", "--no-edit", mine).refused("src/main.py")
+    assert team.tip("a") == before
+
+
+def test_a_rebase_stops_at_the_commit_that_is_refused_and_can_be_taken_back(team: Guarded) -> None:
+    team.commit("a", "src/main.py").ok()
+    mine = team.tip("a")
+    repos.git(team.repo, "commit", "--quiet", "--allow-empty", "--message=Upstream")
+    upstream = repos.git(team.repo, "rev-parse", "HEAD")
+    lease = team.holds("b", "src/")
+    team.git("a", "rebase", "--quiet", upstream).refused("src/main.py")
+    team.git("a", "rebase", "--abort").ok()
+    assert team.tip("a") == mine
+    team.release("b", lease)
+    team.git("a", "rebase", "--quiet", upstream).ok()
+
+
+def test_what_others_committed_is_merged_though_they_hold_it(team: Guarded) -> None:
+    """What is in the repository already is nobody's doing here, and a message can be mended."""
+    team.commit("a", "src/own.py").ok()
+    team.holds("b", "src/")
+    team.commit("b", "src/main.py").ok()
+    team.git("a", "merge", "--quiet", "--no-edit", "corral/shop/b").ok()
+    team.git("a", "commit", "--quiet", "--amend", "--message=Better said").ok()
+    team.write("a", "src/main.py")
+    team.git("a", "commit", "--quiet", "--amend", "--no-edit", "--no-verify").refused("src/main.py")
+
+
+def test_a_conflict_is_resolved_only_by_who_may_write_the_file(team: Guarded) -> None:
+    lease = team.holds("a", "README.md")
+    team.commit("a", "README.md").ok()
+    team.release("a", lease)
+    team.holds("b", "README.md")
+    team.write("b", "README.md", "something else\n")
+    team.git("b", "commit", "--quiet", "--message=Mine").ok()
+    assert team.git("a", "merge", "--quiet", "corral/shop/b").code == 1
+    (team.worktree("a") / "README.md").write_text("both\n")
+    team.git("a", "add", "README.md").ok()
+    team.git("a", "commit", "--quiet", "--message=Resolved").refused("README.md")
+    team.git("a", "merge", "--abort").ok()
+
+
+def test_both_sides_of_a_rename_count(team: Guarded) -> None:
+    team.holds("b", "src/main.py", "new.py")
+    team.git("a", "mv", "src/main.py", "elsewhere.py").ok()
+    team.git("a", "commit", "--quiet", "--message=Away").refused("src/main.py")
+    team.git("a", "reset", "--quiet", "--hard").ok()
+    team.git("a", "mv", "README.md", "new.py").ok()
+    team.git("a", "commit", "--quiet", "--message=Here").refused("new.py")
+
+
+def test_a_branch_without_a_commit_is_checked_as_well(team: Guarded) -> None:
+    team.holds("b", "src/")
+    team.git("a", "checkout", "--quiet", "--orphan", "new").ok()
+    team.git("a", "commit", "--quiet", "--message=All anew").refused("src/main.py")
+    team.git("a", "rm", "--quiet", "--cached", "-r", "src").ok()
+    team.git("a", "commit", "--quiet", "--message=All but that").ok()
+
+
+def test_only_what_is_committed_counts(team: Guarded) -> None:
+    team.holds("b", "src/")
+    team.write("a", "src/main.py")
+    team.write("a", "README.md")
+    team.git("a", "commit", "--quiet", "--message=The other one", "README.md").ok()
+    assert team.git("a", "show", "--name-only", "--format=").ok().out == "README.md\n"
+
+
+def test_names_of_any_bytes_are_held_and_checked(team: Guarded) -> None:
+    team.holds("b", "odd/")
+    done = team.commit("a", b"odd/\xff\xfe\tname\n.txt").refused("odd/\\xff\\xfe\\tname\\n.txt")
+    assert "\t" not in done.err
+    team.git("a", "reset", "--quiet", "--hard").ok()
+    team.commit("a", b"\xff[1]*.txt").ok()
+
+
+def test_names_are_one_whatever_their_case_where_git_says_so(instance: Instance, repo: Repo) -> None:
+    where = repo()
+    repos.git(where, "config", "core.ignorecase", "true")
+    team = Guarded(instance, where)
+    team.holds("b", "Src/*.PY")
+    team.commit("a", "src/main.py").refused("src/main.py")
+
+
+def test_a_submodule_is_one_path(instance: Instance, repo: Repo) -> None:
+    where, inner = repo(), repo(name="inner")
+    repos.git(where, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "libs/inner")
+    repos.git(where, "commit", "--quiet", "--message=Have a submodule")
+    # What git is told not to show is there all the same.
+    repos.git(where, "config", "submodule.libs/inner.ignore", "all")
+    team = Guarded(instance, where)
+    team.holds("b", "libs/")
+    other = repos.git(inner, "commit-tree", "HEAD^{tree}", "-m", "other")
+    team.git("a", "update-index", "--cacheinfo", f"160000,{other},libs/inner").ok()
+    team.git("a", "commit", "--quiet", "--message=Another one").refused("libs/inner")
+
+
+def test_a_pointer_of_lfs_is_a_path_like_any_other(team: Guarded) -> None:
+    team.holds("b", "*.bin")
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12345\n"
+    team.write("a", ".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    file = team.repo.parent / "pointer"
+    file.write_text(pointer)
+    blob = team.git("a", "hash-object", "-w", str(file)).ok().out.strip()
+    team.git("a", "update-index", "--add", "--cacheinfo", f"100644,{blob},big.bin").ok()
+    team.git("a", "commit", "--quiet", "--message=Large").refused("big.bin")
+
+
+def test_the_stash_is_guarded_and_nothing_is_lost_by_it(team: Guarded) -> None:
+    team.write("a", "README.md")
+    team.git("a", "stash").refused("one for all worktrees", "git commit -m wip", "[enforcement]")
+    assert "changed" in team.git("a", "diff", "HEAD").out
+    assert repos.git(team.repo, "stash", "list") == ""
+    team.up('[enforcement]\nstash = "allow"')
+    team.git("a", "stash").ok()
+    assert team.git("a", "diff", "HEAD").out == ""
+    team.up()
+    # git asks no hook before it takes something out; to refuse the rest of that would leave half of it.
+    team.git("a", "stash", "pop").ok()
+    assert "changed" in team.git("a", "diff", "HEAD").out
+
+
+def test_hooks_are_off_where_the_team_wants_none(team: Guarded) -> None:
+    team.holds("b", "src/")
+    team.up("[enforcement]\nworktrees = false")
+    team.commit("a", "src/main.py").ok()
+    assert not os.path.exists(os.path.join(team.instance.home, "hooks"))
+    assert "corral" not in repos.git(team.repo, "config", "--local", "--list")
+    assert "extensions" not in repos.git(team.repo, "config", "--local", "--list")
+    team.up()
+    team.write("a", "src/main.py", "again\n")
+    team.git("a", "commit", "--quiet", "--message=Again").refused("shop/b")
+
+
+@pytest.mark.parametrize("answer", ["deny", "allow"])
+def test_a_daemon_that_is_not_there_is_told_loudly(instance: Instance, repo: Repo, answer: str) -> None:
+    team = Guarded(instance, repo(), settings=f'[enforcement]\nunreachable = "{answer}"')
+    instance.run("daemon", "stop")
+    done = team.commit("a", "README.md")
+    if answer == "deny":
+        done.refused("daemon is not running", "corral daemon start", 'unreachable = "allow"')
+    else:
+        assert "NOT CHECKED" in done.ok().err
+        assert "daemon is not running" in done.err
+    instance.run("daemon", "start")
+
+
+def test_a_daemon_that_does_not_answer_counts_as_not_there(team: Guarded) -> None:
+    pid = int(team.instance.json("daemon", "status")["pid"])
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        team.commit("a", "README.md").refused("did not answer")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    team.git("a", "commit", "--quiet", "--message=Now").ok()
+
+
+def test_corral_that_is_gone_is_told_as_well(team: Guarded) -> None:
+    script = Path(team.instance.home, "hooks", "shop", "a", "corral-hook")
+    script.write_text(script.read_text().replace("corral.hook.git_hook", "corral.hook.gone"))
+    team.commit("a", "README.md").refused("Corral's hook failed", "is it still installed at")
+
+
+def test_an_agent_that_was_stopped_and_lost_its_lease_is_refused_by_its_token(team: Guarded) -> None:
+    """It was held up; meanwhile its lease went to another, who has done with it. What it meant to write is too old."""
+    mine = team.holds("a", "src/")
+    agent = pids(team.instance)["a"]
+    go = team.repo.parent / "go"
+    script = f"echo mine >> src/main.py; until [ -e {go} ]; do sleep 0.01; done; git commit -qam mine"
+    of_agent = {name: value for name, value in environment(agent).items() if name.startswith("CORRAL_")}
+    worker = subprocess.Popen(
+        ["sh", "-c", script],
+        cwd=team.worktree("a"),
+        env={**os.environ, **of_agent},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        for pid in (agent, worker.pid):
+            os.kill(pid, signal.SIGSTOP)
+        team.release("a", mine)  # by a person: it does not answer any more
+        theirs = team.holds("b", "src/main.py")
+        assert theirs["token"] > mine["token"]
+        team.commit("b", "src/main.py").ok()
+        team.release("b", theirs)
+        go.touch()
+    finally:
+        for pid in (agent, worker.pid):
+            os.kill(pid, signal.SIGCONT)
+    _, complaint = worker.communicate(timeout=60)
+    assert worker.returncode != 0
+    assert f"(token {mine['token']}) is lost: shop/b got src/main.py (token {theirs['token']})" in complaint
+    again = team.holds("a", "src/")
+    assert again["token"] > theirs["token"]
+    team.git("a", "commit", "--quiet", "--all", "--message=Mine").ok()
+
+
+def test_what_an_earlier_run_left_behind_cannot_write_what_the_present_one_holds(team: Guarded) -> None:
+    old = {name: value for name, value in environment(pids(team.instance)["a"]).items() if name.startswith("CORRAL_")}
+    team.instance.run("restart", "a")
+    assert wait_for(lambda: pids(team.instance)["a"], what="it runs again")
+    team.holds("a", "src/")
+    team.write("a", "src/main.py")
+    team.git("a", "commit", "--quiet", "--message=Late", env=old).refused("earlier run")
+    team.git("a", "commit", "--quiet", "--message=Now").ok()
+
+
+def test_who_works_in_another_agents_worktree_writes_in_its_own_name(team: Guarded) -> None:
+    own = {name: value for name, value in environment(pids(team.instance)["b"]).items() if name.startswith("CORRAL_")}
+    team.holds("b", "src/")
+    team.write("a", "src/main.py")
+    team.git("a", "commit", "--quiet", "--message=Helped", env=own).ok()
+    team.write("a", "src/main.py", "more\n")
+    stranger = {**own, "CORRAL_TEAM": "toys"}
+    team.git("a", "commit", "--quiet", "--message=Meddled", env=stranger).refused("shop/b")
+
+
+def test_a_person_of_the_repository_itself_is_not_asked(team: Guarded) -> None:
+    team.holds("b", "src/")
+    (team.repo / "src" / "main.py").write_text("mine\n")
+    git(team.repo, "commit", "--quiet", "--all", "--message=Mine").ok()

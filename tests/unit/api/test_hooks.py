@@ -1,0 +1,79 @@
+"""The route of hooks: what a program that asks by itself is told, and what a hook is told."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+from tests.support.records import PERSON
+from tests.unit.api.scene import Reply, Scene, play
+
+
+async def ask(scene: Scene, program: str, event: str, said: object, agent: str = "b") -> Reply:
+    body = said if isinstance(said, bytes) else json.dumps(said).encode()
+    return await scene.ask("POST", f"/v1/hooks/{program}?event={event}&team=shop&agent={agent}", body)
+
+
+async def at(scene: Scene, directory: Path) -> None:
+    """Have the team work in a directory that is there."""
+    team = replace(scene.registry.teams["shop"], repo=str(directory), directory=str(directory))
+    moved = [replace(agent, workspace=str(directory)) for agent in scene.registry.of_team("shop").values()]
+    await scene.registry.commit(PERSON, teams=[team], agents=moved)
+
+
+def test_a_program_is_told_whether_it_may_and_what_the_agent_wants_to_hear(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        await at(scene, tmp_path)
+        await scene.ask("POST", "/v1/leases?team=shop&agent=a", {"patterns": ["docs/"]})
+        said = {"cwd": str(tmp_path), "tool_name": "Write", "tool_input": {"file_path": "docs/x"}}
+        refused = (await ask(scene, "claude", "PreToolUse", said)).json
+        assert (refused["allowed"], refused["exit_code"], refused["stderr"]) == (False, 0, "")
+        assert "shop/a holds docs/" in refused["reason"]
+        decision = json.loads(refused["stdout"])["hookSpecificOutput"]
+        assert decision["permissionDecisionReason"] == refused["reason"]
+        mine = (await ask(scene, "claude", "PreToolUse", said, agent="a")).json
+        assert mine == {"allowed": True, "reason": "", "stdout": "", "stderr": "", "exit_code": 0}
+        assert ("hook.refused", "refused") in [(event, outcome) for event, outcome, _ in await journal(scene)]
+
+    async def journal(scene: Scene) -> list[tuple[str, str, dict[str, object]]]:
+        await scene.registry.save()
+        return await scene.journal()
+
+    play(tmp_path, act)
+
+
+def test_who_is_not_known_and_what_is_not_understood_are_errors(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        unknown = await ask(scene, "aider", "PreToolUse", {})
+        assert (unknown.status, "claude" in unknown.error["remedy"]) == (404, True)
+        assert (await ask(scene, "claude", "PreToolUse", b"nonsense")).status == 400
+        assert (await ask(scene, "claude", "PreToolUse", {})).status == 400
+        assert (await ask(scene, "claude", quote("Some New Event"), {})).status == 200
+
+    play(tmp_path, act)
+
+
+def test_what_agents_knew_goes_with_them(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        await at(scene, tmp_path)
+        (tmp_path / "x").write_text("one")
+        said = {"session_id": "s", "cwd": str(tmp_path), "tool_name": "Read", "tool_input": {"file_path": "x"}}
+        assert (await ask(scene, "claude", "PostToolUse", said)).status == 200
+        assert len(await scene.store.items("file note")) == 1
+        await scene.registry.commit(PERSON, drop_agents=[("shop", "b")])
+        # What is noted next is written after it.
+        await ask(scene, "claude", "PostToolUse", said, agent="a")
+        (left,) = await scene.store.items("file note")
+        assert left.key.startswith("shop/a\n")
+
+    play(tmp_path, act)
+
+
+def test_hooks_are_registered_only_where_that_can_be(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        refused = await scene.ask("POST", "/v1/hooks/claude/register", {"directory": "relative"})
+        assert refused.status == 400
+        unknown = await scene.ask("POST", "/v1/hooks/aider/register", {"directory": "/x"})
+        assert (unknown.status, "claude" in unknown.error["remedy"]) == (404, True)
+
+    play(tmp_path, act)

@@ -1,0 +1,60 @@
+"""Merges as a person sees them: what others wrote must not act on the reader's terminal."""
+
+from corral.cli.merge_shown import listed, shown
+from corral.client.answers import Record
+
+EVIL = "\x1b[2Jx\a"
+GATE: Record = {
+    "command": f"make {EVIL}",
+    "passed": False,
+    "exit_code": 2,
+    "timed_out": False,
+    "seconds": 1.5,
+    "output": f"broken {EVIL}\nagain\n",
+    "omitted": 100,
+    "left": 2,
+}
+MERGE: Record = {
+    "merge": "q12",
+    "state": "failed",
+    "branch": "corral/shop/a",
+    "target": "main",
+    "subject": f"Add {EVIL}",
+    "step": "",
+    "reason": f"because {EVIL}",
+    "remedy": "mend it",
+    "agent": "shop/a",
+    "person": "ann",
+    "tip": "1" * 40,
+    "commit": "2" * 40,
+    "batch": ["q12", "q13"],
+    "files": [f"src/{EVIL}"],
+    "changed_at": "2026-11-15T10:48:54.328Z",
+    "gates": [GATE],
+}
+
+
+def test_what_others_wrote_is_harmless_everywhere() -> None:
+    texts = [*listed({"merges": [MERGE]}), *shown(MERGE)]
+    assert not any("\x1b" in text or "\a" in text for text in texts)
+    assert sum("\ufffd" in text for text in texts) >= 5
+
+
+def test_a_whole_merge_tells_whose_it_is_and_what_failed() -> None:
+    lines = list(shown(MERGE))
+    assert lines[0] == "q12  failed  corral/shop/a into main"
+    assert "accountable: shop/a, ann" in lines
+    assert "tested with: q12, q13" in lines
+    assert any("exit 2, 1.5 s, 2 processes that it left were ended" in line for line in lines)
+    assert "  … 100 bytes before this are not kept" in lines
+    assert not any(line.startswith("merged as") for line in lines)
+    assert f"merged as: {'2' * 40}" in shown({**MERGE, "state": "merged"})
+
+
+def test_a_gate_whose_time_was_up_says_so() -> None:
+    lines = shown({**MERGE, "gates": [{**GATE, "timed_out": True, "exit_code": None, "left": 0, "omitted": 0}]})
+    assert any("(timed out, 1.5 s)" in line for line in lines)
+
+
+def test_an_empty_line_prints_nothing() -> None:
+    assert list(listed({"merges": []})) == []
