@@ -176,6 +176,35 @@ def test_a_pointer_of_lfs_is_a_path_like_any_other(team: Guarded) -> None:
     team.git("a", "commit", "--quiet", "--message=Large").refused("big.bin")
 
 
+def test_a_stash_of_the_persons_does_not_keep_git_from_tidying_up(team: Guarded) -> None:
+    (team.repo / "README.md").write_text("half done\n")
+    repos.git(team.repo, "stash", "--quiet")
+    team.git("a", "pack-refs", "--all").ok()
+    team.git("a", "gc", "--quiet").ok()
+    assert repos.git(team.repo, "stash", "list") != ""
+
+
+def test_the_target_of_the_merge_queue_is_moved_by_the_queue_alone(team: Guarded) -> None:
+    target = repos.git(team.repo, "symbolic-ref", "--short", "HEAD")
+    before = repos.git(team.repo, "rev-parse", target)
+    # Nobody has it checked out: then git itself would refuse some of it.
+    repos.git(team.repo, "checkout", "--quiet", "--detach")
+    team.commit("a", "src/mine.py").ok()
+    for words in (
+        ("update-ref", f"refs/heads/{target}", "HEAD"),
+        ("push", "--quiet", ".", f"HEAD:{target}"),
+        ("fetch", "--quiet", ".", f"HEAD:{target}"),
+        ("branch", "--force", target, "HEAD"),
+    ):
+        team.git("a", *words).refused(f"{target} is moved by the team's merge queue", "corral merge submit")
+    assert repos.git(team.repo, "rev-parse", target) == before
+    team.git("a", "gc", "--quiet").ok()  # packs the ref, and moves nothing
+    team.git("b", "checkout", "--quiet", target).ok()
+    team.commit("b", "src/theirs.py").refused("corral merge submit")
+    team.up('[enforcement]\ntarget = "allow"')
+    team.git("a", "update-ref", f"refs/heads/{target}", "HEAD").ok()
+
+
 def test_the_stash_is_guarded_and_nothing_is_lost_by_it(team: Guarded) -> None:
     team.write("a", "README.md")
     team.git("a", "stash").refused("one for all worktrees", "git commit -m wip", "[enforcement]")

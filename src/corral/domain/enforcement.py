@@ -18,11 +18,13 @@ class Enforcement:
     unreachable: str = DENY
     #: Whether agents in worktrees may use git's stash, which all worktrees of a repository share: one of `ANSWERS`.
     stash: str = DENY
+    #: Whether agents in worktrees may move the branch that the merge queue moves, past the queue: one of `ANSWERS`.
+    target: str = DENY
 
 
 DEFAULT_ENFORCEMENT = Enforcement()
 #: Of a workspace that is given up.
-NO_ENFORCEMENT = Enforcement(worktrees=False, unreachable=ALLOW, stash=ALLOW)
+NO_ENFORCEMENT = Enforcement(worktrees=False, unreachable=ALLOW, stash=ALLOW, target=ALLOW)
 #: The keys of the table, in the order in which they are shown.
 ENFORCEMENT_NAMES = tuple(field.name for field in fields(Enforcement))
 

@@ -10,6 +10,7 @@ ALIASES = {
     "commits": "worktrees", "git": "worktrees", "git_hooks": "worktrees", "hooks": "worktrees", "worktree": "worktrees",
     "daemon": "unreachable", "fail": "unreachable", "offline": "unreachable", "unavailable": "unreachable",
     "git_stash": "stash",
+    "main": "target", "trunk": "target", "protect": "target",
 }  # fmt: skip
 _ANSWER_ALIASES = {
     "block": DENY, "closed": DENY, "forbid": DENY, "no": DENY, "refuse": DENY, "reject": DENY,
@@ -28,6 +29,7 @@ def read_enforcement(root: Table, elsewhere: Mapping[str, str]) -> Enforcement:
         worktrees=DEFAULT_ENFORCEMENT.worktrees if worktrees is None else worktrees,
         unreachable=_answer(table, "unreachable", DEFAULT_ENFORCEMENT.unreachable),
         stash=_answer(table, "stash", DEFAULT_ENFORCEMENT.stash),
+        target=_answer(table, "target", DEFAULT_ENFORCEMENT.target),
     )
 
 

@@ -11,7 +11,7 @@ import sys
 from corral.domain.errors import CorralError
 from corral.hook.asking import Asker, DaemonSilentError, refused_writes
 from corral.hook.git_changes import moved, staged
-from corral.hook.reading_git import GitFailedError
+from corral.hook.reading_git import GitFailedError, output_of
 from corral.places import Places
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ _STASH = "refs/stash"
 class Settings:
     """Of one worktree; the words that a script passes are `name=value`."""
 
-    __slots__ = ("agent", "home", "ignore_case", "instance", "runtime", "stash", "team", "unreachable")
+    __slots__ = ("agent", "home", "ignore_case", "instance", "runtime", "stash", "target", "team", "unreachable")
 
     def __init__(self, words: "Sequence[str]") -> None:
         given = dict(word.split("=", 1) for word in words)
@@ -43,6 +43,7 @@ class Settings:
         self.ignore_case = given["ignore_case"] == "1"
         self.unreachable = given["unreachable"]
         self.stash = given["stash"]
+        self.target = given["target"]
 
 
 def main() -> "NoReturn":
@@ -64,13 +65,32 @@ def judge(hook: str, settings: Settings) -> int:
     if hook == "reference-transaction":
         lines = os.fsdecode(sys.stdin.buffer.read()).split("\n")
         updates = [(old, new, ref) for old, new, ref in (line.split(" ", 2) for line in lines if line)]
-        # Before a stash is taken out git asks nobody; to refuse what is left of that would leave half of it.
-        if settings.stash == "deny" and any(ref == _STASH and new.strip("0") for _, new, ref in updates):
+        if settings.stash == "deny" and _moves(_STASH, updates):
             return _refuse_stash()
+        if settings.target and _moves(f"refs/heads/{settings.target}", updates):
+            return _refuse_target(settings.target)
         paths = moved(updates)
     else:
         paths = staged()
     return _judge_paths(paths, settings) if paths else ALLOWED
+
+
+def _moves(ref: str, updates: "Sequence[tuple[str, str, str]]") -> bool:
+    """True if the ref comes to be at another commit.
+
+    Not if it is packed: then it comes to be where it is. And not if it goes: before a stash is taken out git asks
+    nobody, and to refuse what is left of that would leave half of it; an old git packs in two steps, and takes the ref
+    away in the second.
+    """
+    return any(name == ref and new.strip("0") and new != _commit_of(ref) for _, new, name in updates)
+
+
+def _commit_of(ref: str) -> str:
+    """What the ref is at now; empty if it is not there."""
+    try:
+        return output_of("rev-parse", "--quiet", "--verify", ref).decode("ascii").strip()
+    except GitFailedError:
+        return ""
 
 
 def _judge_paths(paths: "list[bytes]", settings: Settings) -> int:
@@ -118,6 +138,15 @@ def _refuse_stash() -> int:
     remedy(
         "commit to your own branch instead (git commit -m wip), or keep a patch (git diff HEAD > wip.patch); "
         'stash = "allow" below [enforcement] in corral.toml permits it'
+    )
+    return REFUSED
+
+
+def _refuse_target(target: str) -> int:
+    tell(f"refused: {target} is moved by the team's merge queue, and by nothing else from an agent's worktree")
+    remedy(
+        "commit to your own branch, then corral merge submit; "
+        'target = "allow" below [enforcement] in corral.toml permits it'
     )
     return REFUSED
 

@@ -114,8 +114,12 @@ class KeeperService(MergeVerbs):
     async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         return await self._tools.workspaces.prepare(team=team, agent=agent, kind=kind, path=path, repo=repo)
 
-    async def guard_workspace(self, *, team: str, agent: str, path: str, enforcement: Enforcement) -> str:
-        return await self._tools.workspaces.guard(team=team, agent=agent, path=path, enforcement=enforcement)
+    async def guard_workspace(
+        self, *, team: str, agent: str, path: str, enforcement: Enforcement, target: str = ""
+    ) -> str:
+        return await self._tools.workspaces.guard(
+            team=team, agent=agent, path=path, enforcement=enforcement, target=target
+        )
 
     async def register_server(self, *, path: str, profile: str) -> str:
         return await self._tools.workspaces.register(path, profile)

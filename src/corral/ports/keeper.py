@@ -302,9 +302,12 @@ class Keeper(Merging, Protocol):
     async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         """Make, or find again, the workspace of an agent. Work that is in it stays."""
 
-    async def guard_workspace(self, *, team: str, agent: str, path: str, enforcement: Enforcement) -> str:
+    async def guard_workspace(
+        self, *, team: str, agent: str, path: str, enforcement: Enforcement, target: str = ""
+    ) -> str:
         """Have the hooks of an agent's worktree be as the team's settings say; without any, leave no trace of them.
 
+        `target` is the branch of the merge queue; empty if there is none.
         The answer is what a person should know of it; empty if all is well.
         """
 

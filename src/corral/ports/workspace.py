@@ -17,7 +17,7 @@ class Workspaces(Protocol):
     async def prepare(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
         """Make the workspace, or find the one that is there."""
 
-    async def guard(self, *, team: str, agent: str, path: str, enforcement: Enforcement) -> str:
+    async def guard(self, *, team: str, agent: str, path: str, enforcement: Enforcement, target: str) -> str:
         """Have the hooks of an agent's worktree be as the team's settings say; without any, leave no trace of them.
 
         The answer is what a person should know of it; empty if all is well.

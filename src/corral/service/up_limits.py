@@ -36,20 +36,25 @@ async def adjust(
     if limits or known.limits != team.limits:
         keeper = await context.supervisor.link.open()
         notes += await keeper.limit(team.name, limits, team.limits)
-    if known.enforcement != team.enforcement:
-        notes += await _guard(context, team)
+    merge = settled(team.merge, known.merge, head="")
+    if known.enforcement != team.enforcement or known.merge.target != merge.target:
+        notes += await _guard(context, team, merge.target)
     await _write_down(context, who, team, known, prints, steps)
     return notes
 
 
-async def _guard(context: Context, team: TeamSpec) -> list[str]:
+async def _guard(context: Context, team: TeamSpec, target: str) -> list[str]:
     """Have the hooks of all worktrees of the team be as the file says now."""
     keeper = await context.supervisor.link.open()
     notes = []
     for agent in context.registry.of_team(team.name).values():
         if agent.workspace_kind == WORKTREE:
             note = await keeper.guard_workspace(
-                team=team.name, agent=agent.name, path=agent.workspace, enforcement=team.enforcement
+                team=team.name,
+                agent=agent.name,
+                path=agent.workspace,
+                enforcement=team.enforcement,
+                target=target,
             )
             notes += [f"{agent.name}: {note}"] if note else []
     return notes

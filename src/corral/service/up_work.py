@@ -253,7 +253,11 @@ class UpWork:
 
     async def _guard(self, keeper: Keeper, record: Agent) -> str:
         return await keeper.guard_workspace(
-            team=record.team, agent=record.name, path=record.workspace, enforcement=self._team.enforcement
+            team=record.team,
+            agent=record.name,
+            path=record.workspace,
+            enforcement=self._team.enforcement,
+            target=self._registry.teams[record.team].merge.target,
         )
 
     async def _fail(self, record: Agent, error: CorralError) -> None:

@@ -15,16 +15,17 @@ def read(text: str) -> Enforcement:
 
 def test_without_it_everything_is_refused_that_nobody_can_vouch_for() -> None:
     assert read("") == read("[enforcement]") == DEFAULT_ENFORCEMENT
-    assert Enforcement(worktrees=True, unreachable="deny", stash="deny") == DEFAULT_ENFORCEMENT
+    assert Enforcement(worktrees=True, unreachable="deny", stash="deny", target="deny") == DEFAULT_ENFORCEMENT
 
 
 def test_every_key_is_read() -> None:
-    said = read('[enforcement]\nworktrees = false\nunreachable = "allow"\nstash = "allow"')
-    assert said == Enforcement(worktrees=False, unreachable="allow", stash="allow")
+    said = read('[enforcement]\nworktrees = false\nunreachable = "allow"\nstash = "allow"\ntarget = "allow"')
+    assert said == Enforcement(worktrees=False, unreachable="allow", stash="allow", target="allow")
     assert enforcement_differences(DEFAULT_ENFORCEMENT, said) == (
         "enforcement.worktrees",
         "enforcement.unreachable",
         "enforcement.stash",
+        "enforcement.target",
     )
 
 

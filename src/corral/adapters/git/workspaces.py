@@ -28,7 +28,7 @@ from corral.adapters.git.worktrees import (
     turn,
     worktree_at,
 )
-from corral.domain.enforcement import Enforcement
+from corral.domain.enforcement import ALLOW, Enforcement
 from corral.domain.errors import BadSpecError, CorralError, RefusedError
 from corral.git import GitError
 from corral.places import Places
@@ -72,7 +72,7 @@ class GitWorkspaces:
         except OSError as error:
             raise _cannot_make(path, error) from error
 
-    async def guard(self, *, team: str, agent: str, path: str, enforcement: Enforcement) -> str:
+    async def guard(self, *, team: str, agent: str, path: str, enforcement: Enforcement, target: str) -> str:
         """See `Workspaces.guard`. Only worktrees that Corral made are ever guarded."""
         own = self._own(team, agent)
         if path != self._places.worktree(team, agent) or link_on_the_way(own):
@@ -89,6 +89,7 @@ class GitWorkspaces:
             "instance": self._instance,
             "team": team,
             "agent": agent,
+            "target": "" if enforcement.target == ALLOW else target,
         }
         async with turn(worktree.common):
             return await self._guard(team, agent).put(own, worktree, enforcement, settings)

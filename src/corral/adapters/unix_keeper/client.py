@@ -117,9 +117,18 @@ class KeeperClient(MergeCalls):
             Workspace, "prepare_workspace", _SLOW_SECONDS, team=team, agent=agent, kind=kind, path=path, repo=repo
         )
 
-    async def guard_workspace(self, *, team: str, agent: str, path: str, enforcement: Enforcement) -> str:
+    async def guard_workspace(
+        self, *, team: str, agent: str, path: str, enforcement: Enforcement, target: str = ""
+    ) -> str:
         return await self._call(
-            str, "guard_workspace", _SLOW_SECONDS, team=team, agent=agent, path=path, enforcement=enforcement
+            str,
+            "guard_workspace",
+            _SLOW_SECONDS,
+            team=team,
+            agent=agent,
+            path=path,
+            enforcement=enforcement,
+            target=target,
         )
 
     async def register_server(self, *, path: str, profile: str) -> str:
