@@ -10,12 +10,12 @@ import shutil
 import sys
 import tempfile
 
-from bench import commands, doctor, installation, processes, report, sizes, teardown
+from bench import commands, coordination, doctor, installation, processes, report, sizes, teardown
 from bench.sizes import IDLE, LIST, START, Setting
 
-TEARDOWN, DOCTOR, PROCESSES = "teardown", "doctor", "processes"
+TEARDOWN, DOCTOR, PROCESSES, COORDINATION = "teardown", "doctor", "processes", "coordination"
 _AT_EVERY_SIZE = (START, LIST, IDLE)
-_PARTS = (*_AT_EVERY_SIZE, TEARDOWN, DOCTOR, PROCESSES)
+_PARTS = (*_AT_EVERY_SIZE, TEARDOWN, DOCTOR, PROCESSES, COORDINATION)
 
 
 def main() -> int:
@@ -49,6 +49,9 @@ def main() -> int:
             _teardown(setting, options) if TEARDOWN in setting.parts else None,
             doctor.measure(setting, options.processes) if DOCTOR in setting.parts else None,
             processes.measure(setting, options.background) if PROCESSES in setting.parts else None,
+            coordination.measure(setting, options.clients, options.load_seconds)
+            if COORDINATION in setting.parts
+            else None,
         )
     _note("")
     if options.json:
@@ -74,6 +77,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--teardown-rounds", type=int, default=5, help="times that each way to end it is measured")
     parser.add_argument("--processes", type=int, default=2000, help="size of the crowd in which the doctor is measured")
     parser.add_argument("--background", type=int, default=1000, help="background processes that run at once")
+    parser.add_argument("--clients", type=int, default=16, help="clients that agree at once")
+    parser.add_argument("--load-seconds", type=float, default=3.0, help="how long clients work in each round")
     parser.add_argument("--corral", help="an installed command to measure, instead of a wheel of this tree")
     parser.add_argument("--directory", help="where to put CORRAL_HOME: on a real disk; $TMPDIR by default")
     parser.add_argument("--json", action="store_true", help="every number as one JSON document")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import statistics
 import subprocess
 import threading
@@ -21,6 +20,7 @@ from urllib.parse import urlencode
 from bench.instance import Instance, running
 from bench.rounds import Ratio, Times, take_turns
 from bench.sizes import Setting
+from bench.wire import Http, request
 
 EXEC, BARE = "POST /v1/exec of true", 'subprocess.run(["true"])'
 THROUGH, CAT = "200 MB through a process", "cat into a file, with a reader behind it"
@@ -83,35 +83,17 @@ def measure(setting: Setting, crowd: int) -> Processes:
 
 
 class Api:
-    """One connection to the daemon. A request is one packet: what is measured is the daemon, and not a client."""
+    """One connection to the daemon."""
 
     def __init__(self, path: str) -> None:
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.connect(path)
+        self._http = Http(path)
 
     def exec(self, **body: object) -> Any:
         return self.ask("POST", "/v1/exec?agent=a", json.dumps(body))
 
     def ask(self, method: str, target: str, body: str = "") -> Any:
         """The answer; an error ends the bench."""
-        content = body.encode()
-        head = f"{method} {target} HTTP/1.1\r\nhost: corral\r\ncontent-length: {len(content)}\r\n\r\n"
-        self._socket.sendall(head.encode() + content)
-        answer, _, text = self._receive().partition(b"\r\n\r\n")
-        length = int(answer.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
-        parts = [text]
-        while (length := length - len(parts[-1])) > 0:
-            parts.append(self._receive())
-        text = b"".join(parts)
-        if not answer.startswith(b"HTTP/1.1 200"):
-            raise SystemExit(f"bench: {method} {target}: {text.decode()}")
-        return json.loads(text)
-
-    def _receive(self) -> bytes:
-        data = self._socket.recv(1 << 20)
-        if not data:
-            raise SystemExit("bench: the daemon closed the connection")
-        return data
+        return json.loads(self._http.ask(request(method, target, body.encode())))
 
 
 def _starting(api: Api, setting: Setting) -> Times:

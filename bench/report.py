@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 
+from bench import coordination_report
+from bench.coordination import Coordination
 from bench.doctor import MOST_SECONDS, Round
 from bench.idle import Idle
 from bench.processes import MOST_LIST_SECONDS, MOST_NOTICE_SECONDS, Processes
@@ -28,6 +30,7 @@ class Results:
     teardown: Teardown | None = None
     doctor: Round | None = None
     processes: Processes | None = None
+    coordination: Coordination | None = None
 
 
 def as_json(machine: dict[str, str], results: Results) -> dict[str, object]:
@@ -68,6 +71,8 @@ def as_json(machine: dict[str, str], results: Results) -> dict[str, object]:
             "listing": started.listing,
             "left": started.left,
         }
+    if agreed := results.coordination:
+        document["coordination"] = coordination_report.as_json(agreed)
     return document
 
 
@@ -97,6 +102,17 @@ def as_text(machine: dict[str, str], results: Results, main: int) -> str:
             ),
             _table(("ratio", "median", "middle half", "goal", ""), [_ratio_row(ratio) for ratio in started.ratios]),
             _table(("what", "found", "goal", ""), _process_rows(started)),
+        ]
+    if agreed := results.coordination:
+        parts += [
+            coordination_report.heading(agreed),
+            _table(coordination_report.RACE_HEADINGS, coordination_report.race_rows(agreed)),
+            _table(
+                ("ratio", "median", "middle half", "goal", ""),
+                [*coordination_report.rate_rows(agreed), *(_ratio_row(ratio) for ratio in agreed.ratios)],
+            ),
+            _table(("what", "found", "goal", ""), coordination_report.goal_rows(agreed)),
+            *coordination_report.missing(agreed),
         ]
     return "\n\n".join(parts) + "\n"
 

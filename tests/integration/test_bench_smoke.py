@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from bench import marked, report, stubborn
+from bench.clients import Load
+from bench.coordination import Coordination, Race
 from bench.doctor import Round
 from bench.idle import Idle
 from bench.memory import Memory
@@ -33,6 +35,7 @@ def run_bench(directory: Path, *only: str) -> dict[str, Any]:
     command.chmod(0o755)
     small = ["--agents", "3", "--growth", "2", "--rounds", "1", "--ps-rounds", "2", "--idle-seconds", "0.5"]
     small += ["--processes", "20", "--descendants", "4", "--teardown-rounds", "1"]
+    small += ["--clients", "2", "--load-seconds", "0.2"]
     small += [word for part in only for word in ("--only", part)]
     argv = [sys.executable, "-m", "bench", "--json", "--corral", str(command), "--directory", str(directory), *small]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
@@ -112,6 +115,47 @@ def test_a_part_can_be_measured_alone(own_directory: Path) -> None:
     assert "doctor" not in document
     assert [size["seconds"].keys() for size in document["sizes"]] == [LISTING, LISTING]
     assert [(size["idle"], size["memory"]) for size in document["sizes"]] == [(None, {}), (None, {})]
+
+
+def test_agreeing_is_measured_beside_those_who_are_there(own_directory: Path) -> None:
+    agreed = run_bench(own_directory, "coordination")["coordination"]
+    assert agreed["clients"] == 2
+    for part, ours_and_theirs in (
+        ("leases", {"corral", "SQLite opened by every client", "Redis", "etcd", "filelock"}),
+        ("tasks", {"corral", "huey, SQLite", "Redis stream"}),
+    ):
+        race = agreed[part]
+        assert race["loads"].keys() | set(race["missing"]) == ours_and_theirs
+        assert "corral" in race["loads"]
+        for (load,) in race["loads"].values():
+            assert load["rate"] > 0
+            assert 0 < load["median"] <= load["p99"] <= load["slowest"]
+        assert {ratio["of"] for ratio in race["ratios"]} == race["loads"].keys() - {"corral"}
+    goals = {(ratio["of"], ratio["to"]): ratio["goal"] for ratio in agreed["ratios"]}
+    assert goals == {("corral lease check", "python3 -c pass"): "≤ 2", ("overlap check", "fnmatch scan"): ""}
+
+
+def test_the_table_of_agreeing_says_what_is_met_and_who_is_missing() -> None:
+    fast, slow = Load(1.0, [0.001] * 3000), Load(1.0, [0.002] * 97 + [0.03] * 3)
+    agreed = Coordination(
+        clients=16,
+        leases=Race(loads={"corral": [fast], "Redis": [slow]}, missing=["etcd"]),
+        tasks=Race(loads={"corral": [slow]}, missing=["etcd"]),
+        overlap=Times({"overlap check": [0.003], "fnmatch scan": [0.001]}),
+        checking=Times({"corral lease check": [0.03], "python3 -c pass": [0.02]}),
+    )
+    text = report.as_text({"tmux": "tmux 9"}, report.Results(coordination=agreed), main=100)
+    for line in (
+        "### Agreeing: 16 clients at once",
+        "| lease taken and given back | Redis | 100 | 2.0 ms | 30.0 ms |",
+        "| leases: corral ÷ Redis | 30.00 | 30.00 – 30.00 | | |",
+        "| lease cycles a second | 3000 | ≥ 2500 | met |",
+        "| … p99 | 1.0 ms | < 20 ms | met |",
+        "| overlap check against 1000 leases | 3.000 ms | < 2 ms | MISSED |",
+        "| corral lease check ÷ python3 -c pass | 1.50 | 1.50 – 1.50 | ≤ 2 | met |",
+        "Not installed here, and left out: etcd.",
+    ):
+        assert squeezed(line) in squeezed(text)
 
 
 def test_stubborn_processes_are_what_they_are_called_and_end(own_directory: Path) -> None:

@@ -27,7 +27,7 @@ class OnePacket(asyncio.Transport):
     def _flush(self) -> None:
         if self._pieces:
             pieces, self._pieces = self._pieces, []
-            self._transport.write(b"".join(pieces))
+            self._transport.writelines(pieces)
 
     def close(self) -> None:
         """See `asyncio.BaseTransport`: what was written before goes out."""

@@ -15,7 +15,7 @@ class Worker:
     """The thread. It runs from its making until `end`.
 
     An executor of the standard library does more than is needed here, with locks that the event loop has to take while
-    the thread has them: half of what a short piece of work costs.
+    the thread has them.
     """
 
     def __init__(self, name: str) -> None:
