@@ -21,6 +21,7 @@ from corral.service.tasks import Tasks, Wanted
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
 from tests.support.records import AGENT, PERSON, TEAM
+from tests.support.waiting import wait_for
 from tests.unit.service.fake_keeper import FakeKeeper
 from tests.unit.service.test_ledger import Disk, opened
 
@@ -123,9 +124,7 @@ def test_a_lapse_that_could_not_be_written_comes_later(
         # Long enough for the disk to be full before it is over, however busy this machine is.
         claimed = await daemon.tasks.claim(PERSON, TEAM, Wanted(ttl=1.5))
         daemon.disk.full = True
-        async with asyncio.timeout(30):
-            while "was not written" not in caplog.text:
-                await asyncio.sleep(0.01)
+        await asyncio.to_thread(wait_for, lambda: "was not written" in caplog.text, what="the refused write")
         seen = daemon.tasks.show(TEAM, task)
         assert (seen.state, seen.task.token) == ("claimed", claimed.task.token)
         daemon.disk.full = False
