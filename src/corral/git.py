@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Collection, Sequence
+from itertools import takewhile
 
 from corral.domain.errors import CorralError, UnavailableError
 
@@ -18,8 +19,11 @@ from corral.domain.errors import CorralError, UnavailableError
 _SECONDS = 60.0
 #: For what makes something: a checkout may be large, and a person's hooks may take their time.
 _MAKING_SECONDS = 300.0
-#: Until one that was killed is gone.
+#: Until one that was told to end has removed its locks, and until one that was killed is gone.
+_ENDING_SECONDS = 2.0
 _KILLED_SECONDS = 2.0
+#: So many files that a complaint is about are named.
+_MOST_NAMED = 3
 
 #: Programs that git would run by itself while it looks: the file system monitor, and hooks.
 _NO_MONITOR = ("-c", "core.fsmonitor=false")
@@ -29,6 +33,7 @@ _MARKERS = ("CORRAL_AGENT", "CORRAL_TEAM", "CORRAL_RUN", "CORRAL_INSTANCE")
 
 #: Words in what git says, and what helps then; the first that fits counts.
 _REMEDIES = (
+    ("untracked working tree files would be overwritten", "move them away, or remove them"),
     ("dubious ownership", "git config --global --add safe.directory {directory} tells git that you trust it"),
     ("No space left on device", "make room on the disk, then run it again"),
     ("unable to write", "make room on its disk, or make it writable for you, then run it again"),
@@ -94,12 +99,23 @@ def _verb(arguments: Sequence[str]) -> str:
 
 def in_one_line(said: str) -> str:
     """The complaint in what git said: its errors without the progress before them and the hints after them. Pure."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.rstrip() for line in said.splitlines() if line.strip()]
     labels = ("error: ", "fatal: ")
-    complaints = [line.partition(": ")[2] for line in lines if line.startswith(labels)]
+    complaints: list[str] = []
+    for at, line in enumerate(lines):
+        if line.startswith(labels):
+            complaint = line.partition(": ")[2].strip()
+            complaints.append(complaint + _named(lines[at + 1 :]) if complaint.endswith(":") else complaint)
     # The first is the cause and the last what came of it; there may be one for each file in between. A hook speaks
     # without a label, and what it said last is mostly why.
-    return "; ".join(dict.fromkeys([complaints[0], complaints[-1]])) if complaints else "".join(lines[-1:])
+    return "; ".join(dict.fromkeys([complaints[0], complaints[-1]])) if complaints else "".join(lines[-1:]).strip()
+
+
+def _named(lines: Sequence[str]) -> str:
+    """The files that a complaint is about, which git lists below it, a line each behind a tab."""
+    names = [line.strip() for line in takewhile(lambda line: line.startswith("\t"), lines)]
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return " " + ", ".join(names[:_MOST_NAMED]) + more if names else ""
 
 
 def remedy(said: str, directory: str) -> str:
@@ -124,6 +140,11 @@ def _run(argv: list[str], feed: bytes, seconds: float) -> tuple[int, bytes, byte
     try:
         output, complaint = process.communicate(feed, timeout=seconds)
     except BaseException:
+        # A git that is told to end removes its locks; one that is killed leaves them.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDING_SECONDS)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         # One that waits for a dead disk cannot be killed; it is not waited for in turn.

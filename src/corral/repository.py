@@ -30,6 +30,8 @@ class Seen:
     dirty: bool = False
     problem: str = ""
     in_the_way: str = ""
+    common: str = ""
+    ignore_case: bool = False
 
 
 def look(path: str) -> Seen:
@@ -40,15 +42,35 @@ def look(path: str) -> Seen:
         bare = git(path, "rev-parse", "--is-bare-repository").strip() == "true"
     except GitError as error:
         return Seen(path=path, kind=NONE, problem=error.message)
+    common = os.path.realpath(git(path, "rev-parse", "--path-format=absolute", "--git-common-dir").rstrip("\n"))
+    told = git(path, "config", "--type=bool", "--default=false", "--get", "core.ignorecase").strip()
+    ignore_case = told == "true" or os.path.lexists(os.path.join(path, ".GIT"))
     try:
         head = git(path, "rev-parse", "--verify", "--quiet", "HEAD").strip()
     except GitError:
-        return Seen(path=path, kind=EMPTY)
+        return Seen(path=path, kind=EMPTY, common=common, ignore_case=ignore_case)
     # Not `symbolic-ref`, which fails for a HEAD that names no branch.
     branch = git(path, "rev-parse", "--symbolic-full-name", "HEAD").strip()
     branch = branch.removeprefix("refs/heads/") if branch.startswith("refs/heads/") else ""
     in_the_way = BRANCHES if git(path, "branch", "--list", BRANCHES).strip() else ""
     if bare:
-        return Seen(path=path, kind=BARE, head=head, branch=branch, in_the_way=in_the_way)
+        return Seen(
+            path=path,
+            kind=BARE,
+            head=head,
+            branch=branch,
+            in_the_way=in_the_way,
+            common=common,
+            ignore_case=ignore_case,
+        )
     changes = [line for line in git(path, *STATUS).splitlines() if line != _SPEC_ALONE]
-    return Seen(path=path, kind=NORMAL, head=head, branch=branch, dirty=bool(changes), in_the_way=in_the_way)
+    return Seen(
+        path=path,
+        kind=NORMAL,
+        head=head,
+        branch=branch,
+        dirty=bool(changes),
+        in_the_way=in_the_way,
+        common=common,
+        ignore_case=ignore_case,
+    )

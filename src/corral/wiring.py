@@ -111,7 +111,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             started_at=time.time(),
             registry=registry,
             supervisor=supervisor,
-            up=Up(context, ports),
+            up=Up(context, ports, book),
             down=Down(context, ports, Belongings(leases, tasks, msg), merge_work),
             agents=Agents(context, ports),
             holding=Holding(context),
@@ -165,6 +165,7 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
     from corral.adapters.files.launch import LaunchFiles
     from corral.adapters.files.logbook import LogBook
     from corral.adapters.git.history import history
+    from corral.adapters.git.links import real_paths, symbolic_links
     from corral.adapters.git.merges import GitMerges
     from corral.adapters.git.workspaces import GitWorkspaces
     from corral.adapters.landlock import confining
@@ -217,6 +218,8 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
         ),
         host_ports=lambda wanted: host_ports.look(wanted, instance),
         listening=ports.listening,
+        real_paths=real_paths,
+        symbolic_links=symbolic_links,
         look_at_files=stamps.look,
         log=lambda team, agent: LogBook(places.agent_log(team, agent)),
         launches=lambda team: LaunchFiles(os.path.join(places.launch_dir, team), places.own_dir),

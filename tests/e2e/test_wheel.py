@@ -51,6 +51,7 @@ def test_it_holds_all_data_and_no_tests(wheel: Path) -> None:
         for path in (ROOT / "src" / "corral").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    packed = {name for name in names if ".dist-info/" not in name}
+    packed = {name for name in names if ".dist-info/" not in name and ".data/scripts/" not in name}
     assert packed == source
+    assert [os.path.basename(name) for name in names if ".data/" in name] == ["corral"]
     assert not any(os.path.basename(name).startswith("test_") for name in packed)

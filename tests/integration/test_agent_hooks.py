@@ -165,6 +165,27 @@ def test_what_cannot_be_understood_is_refused_where_it_may_be_a_write_and_harms_
     assert "cannot be understood" in json.loads(after.stdout)["systemMessage"]
 
 
+@pytest.mark.parametrize("file_path", [5, "", None, ["a"]])
+def test_a_write_that_does_not_say_which_file_is_refused(team: Sharing, file_path: object) -> None:
+    said = {"session_id": "s", "tool_name": "Write", "tool_input": {"file_path": file_path}}
+    assert '"permissionDecision": "deny"' in team.hook("a", "PreToolUse", said).stdout
+
+
+def test_install_says_either_that_it_is_done_or_why_not(team: Sharing, own_directory: Path) -> None:
+    done = team.instance.run("hook", "install", "gemini", str(own_directory / "nowhere"), check=False)
+    assert (done.returncode, done.stdout, "there is no directory" in done.stderr) == (3, "", True)
+    elsewhere = own_directory / "elsewhere"
+    file = elsewhere / ".gemini/settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text("{nonsense")
+    done = team.instance.run("hook", "install", "gemini", str(elsewhere), check=False)
+    assert (done.returncode, done.stdout, "are not registered" in done.stderr) == (1, "", True)
+    team.instance.run("hook", "install", "claude", str(elsewhere))
+    assert (elsewhere / ".claude/settings.local.json").exists()
+    team.instance.run("hook", "uninstall", "claude", str(elsewhere))
+    assert [path.name for path in elsewhere.iterdir()] == [".gemini"]
+
+
 def test_unknown_tools_and_events_pass(team: Sharing) -> None:
     held_by_b(team, "**")
     assert team.claude("a", "PreToolUse", "Bash", "x") == ""

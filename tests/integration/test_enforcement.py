@@ -165,6 +165,19 @@ def test_a_submodule_is_one_path(instance: Instance, repo: Repo) -> None:
     team.git("a", "commit", "--quiet", "--message=Another one").refused("libs/inner")
 
 
+@pytest.mark.parametrize("held", ["libs/inner/", "libs/inner/src/main.py", "**/*.py"])
+def test_whoever_holds_something_in_a_submodule_holds_it_in_place(instance: Instance, repo: Repo, held: str) -> None:
+    where, inner = repo(), repo(name="inner")
+    repos.git(where, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "libs/inner")
+    repos.git(where, "commit", "--quiet", "--message=Have a submodule")
+    team = Guarded(instance, where)
+    team.holds("b", held)
+    other = repos.git(inner, "commit-tree", "HEAD^{tree}", "-m", "other")
+    team.git("a", "update-index", "--cacheinfo", f"160000,{other},libs/inner").ok()
+    team.git("a", "commit", "--quiet", "--message=Another one").refused("libs/inner/")
+    team.git("a", "commit", "--quiet", "--no-verify", "--message=Another one").refused("libs/inner/")
+
+
 def test_a_pointer_of_lfs_is_a_path_like_any_other(team: Guarded) -> None:
     team.holds("b", "*.bin")
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12345\n"
@@ -174,6 +187,95 @@ def test_a_pointer_of_lfs_is_a_path_like_any_other(team: Guarded) -> None:
     blob = team.git("a", "hash-object", "-w", str(file)).ok().out.strip()
     team.git("a", "update-index", "--add", "--cacheinfo", f"100644,{blob},big.bin").ok()
     team.git("a", "commit", "--quiet", "--message=Large").refused("big.bin")
+
+
+def test_the_stash_of_the_person_is_not_cleared(team: Guarded) -> None:
+    for text in ("one\n", "two\n"):
+        (team.repo / "README.md").write_text(text)
+        repos.git(team.repo, "stash", "--quiet")
+    team.git("a", "stash", "clear").refused("one for all worktrees")
+    team.git("a", "pack-refs", "--all").ok()
+    team.git("a", "stash", "clear").refused("one for all worktrees")
+    assert len(repos.git(team.repo, "stash", "list").splitlines()) == 2
+
+
+def test_the_branch_of_another_agent_is_moved_by_nobody_else(team: Guarded) -> None:
+    team.commit("b", "src/theirs.py").ok()
+    theirs, branch = team.tip("b"), "corral/shop/b"
+    for packed in (False, True):
+        if packed:
+            team.git("a", "pack-refs", "--all").ok()
+        team.git("a", "update-ref", f"refs/heads/{branch}", "HEAD").refused(f"{branch} is the branch of shop/b")
+        team.git("a", "update-ref", "-d", f"refs/heads/{branch}").refused("corral msg send shop/b")
+        assert repos.git(team.repo, "rev-parse", branch) == theirs
+    team.git("a", "merge", "--quiet", "--no-edit", branch).ok()
+    team.commit("b", "src/theirs.py").ok()
+
+
+def test_what_an_agent_does_all_day_goes_on(team: Guarded) -> None:
+    team.holds("b", "src/")
+    team.commit("a", "README.md").ok()
+    repos.git(team.repo, "commit", "--quiet", "--allow-empty", "--message=Upstream")
+    other = team.repo.parent / "other"
+    for words in (
+        ("switch", "--quiet", "--create", "feature"),
+        ("commit", "--quiet", "--allow-empty", "--message=On it"),
+        ("checkout", "--quiet", "-b", "second"),
+        ("checkout", "--quiet", "corral/shop/a"),
+        ("rebase", "--quiet", "main"),
+        ("merge", "--quiet", "--no-edit", "feature"),
+        ("revert", "--no-edit", "HEAD~1"),
+        ("tag", "mark"),
+        ("reset", "--quiet", "--hard", "HEAD^"),
+        ("worktree", "add", "--quiet", str(other), "second"),
+        ("worktree", "remove", str(other)),
+        ("branch", "--quiet", "-D", "second"),
+        ("symbolic-ref", "HEAD", "refs/heads/feature"),
+        ("symbolic-ref", "HEAD", "refs/heads/corral/shop/a"),
+        ("checkout", "--quiet", "--detach"),
+        ("checkout", "--quiet", "corral/shop/a"),
+        ("fetch", "--quiet", "."),
+        ("gc", "--quiet"),
+    ):
+        team.git("a", *words).ok()
+
+
+def test_git_that_tells_of_symbolic_refs_goes_on(team: Guarded) -> None:
+    """Since 2.46 it does, when another branch is checked out; and a commit's old value may be zeros."""
+    team.holds("b", "src/")
+    lease = team.holds("a", "README.md")
+    team.commit("a", "README.md").ok()
+    team.release("a", lease)
+    zero, branch = "0" * 40, "refs/heads/corral/shop/a"
+    team.transaction("a", f"{zero} ref:refs/heads/other HEAD").ok()
+    team.transaction("a", f"ref:{branch} ref:refs/heads/other HEAD").ok()
+    team.holds("b", "README.md")
+    tree = team.git("a", "rev-parse", "HEAD^{tree}").ok().out.strip()
+    said_better = team.git("a", "commit-tree", tree, "-p", "HEAD^", "-m", "better").ok().out.strip()
+    team.transaction("a", f"{zero} {said_better} HEAD", f"{team.tip('a')} {said_better} {branch}").ok()
+    team.transaction("a", f"{zero} {said_better} HEAD").ok()
+    team.write("a", "src/main.py")
+    tree = team.git("a", "write-tree").ok().out.strip()
+    bad = team.git("a", "commit-tree", tree, "-p", "HEAD", "-m", "bad").ok().out.strip()
+    team.transaction("a", f"{zero} {bad} HEAD").refused("src/main.py")
+
+
+def test_a_hook_that_is_copied_over_one_of_ours_replaces_no_other(team: Guarded) -> None:
+    team.holds("b", "src/")
+    hooks = Path(team.git("a", "rev-parse", "--path-format=absolute", "--git-path", "hooks").ok().out.strip())
+    theirs = team.repo.parent / "commit-msg"
+    theirs.write_text("#!/bin/sh\n")
+    subprocess.run(["cp", "--force", str(theirs), str(hooks / "commit-msg")], check=True)
+    team.commit("a", "src/main.py").refused("shop/b")
+
+
+def test_a_restart_writes_hooks_anew(team: Guarded) -> None:
+    team.holds("b", "src/")
+    hooks = Path(team.instance.home, "hooks", "shop", "a")
+    (hooks / "pre-commit").unlink()
+    (hooks / "reference-transaction").unlink()
+    team.instance.run("restart", "a")
+    team.commit("a", "src/main.py").refused("shop/b")
 
 
 def test_a_stash_of_the_persons_does_not_keep_git_from_tidying_up(team: Guarded) -> None:
@@ -255,7 +357,8 @@ def test_a_daemon_that_does_not_answer_counts_as_not_there(team: Guarded) -> Non
 
 
 def test_corral_that_is_gone_is_told_as_well(team: Guarded) -> None:
-    script = Path(team.instance.home, "hooks", "shop", "a", "corral-hook")
+    script = Path(team.instance.home, "hooks", "shop", "a", "pre-commit")
+    script.chmod(0o700)
     script.write_text(script.read_text().replace("corral.hook.git_hook", "corral.hook.gone"))
     team.commit("a", "README.md").refused("Corral's hook failed", "is it still installed at")
 

@@ -12,7 +12,14 @@ from tests.faults.support.teams import IDLE, toml
 from tests.support.instance import Instance
 from tests.unit.api.scene import Scene, play
 
+#: Refused; and as much of their kind as somebody may ask for at once.
 EXPLODING = ["*a" * 120 + "b", "**/a/" * 31 + "b", "[a-z]*" * 32, "/".join(["*?" * 7] * 64)]
+LEGAL = [
+    ["*a" * 15 + "{}[ab]"] * 2,
+    ["**/" + "a/" * 50 + "*" + "a" * 70 + "{}[xy]"] * 2,
+    ["[ab]aaaaaaa{}"] * 32,
+    ["**/*a*/**/*a*/**/*{}[ab]"] * 3,
+]
 BODIES: list[tuple[str, bytes]] = [
     ("/v1/leases", json.dumps({"patterns": ["x" * 100_000]}).encode()),
     ("/v1/leases", json.dumps({"patterns": ["a/" * 1000 + "b"]}).encode()),
@@ -56,11 +63,15 @@ def test_what_can_be_nothing_is_refused_and_nothing_is_written(tmp_path: Path, p
 
 def test_patterns_made_to_take_for_ever_keep_nobody_waiting(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
-        for number, pattern in enumerate(EXPLODING):
-            reply = await scene.ask("POST", "/v1/leases?team=shop&agent=a", {"patterns": [pattern] * 64})
-            assert reply.status == 200, (number, reply.body[:200])
-        other = {"patterns": [pattern[:-1] + "c" for pattern in EXPLODING] * 16, "wait": 0}
-        replies = [scene.ask("POST", "/v1/leases?team=shop&agent=b", other) for _ in range(4)]
+        for pattern in EXPLODING:
+            reply = await scene.ask("POST", "/v1/leases?team=shop&agent=a", {"patterns": [pattern]})
+            assert (reply.status, reply.error["code"]) == (400, "wrong_use"), pattern
+        for patterns in LEGAL:
+            held = [pattern.format(number % 10) for number, pattern in enumerate(patterns)]
+            reply = await scene.ask("POST", "/v1/leases?team=shop&agent=a", {"patterns": held})
+            assert reply.status == 200, reply.body[:200]
+        others = [{"patterns": [pattern.format("c") for pattern in patterns], "wait": 0} for patterns in LEGAL]
+        replies = [scene.ask("POST", "/v1/leases?team=shop&agent=b", other) for other in others]
         replies += [scene.ask("GET", f"/v1/leases/check?team=shop&agent=b&path={'a' * 200}") for _ in range(4)]
         # Not a measurement: what explodes takes longer than anybody waits.
         assert {reply.status for reply in await asyncio.wait_for(asyncio.gather(*replies), 50)} <= {200, 409}

@@ -97,6 +97,21 @@ def test_a_lock_is_held_while_its_command_runs_and_not_longer(instance: Instance
     assert instance.json("lock", "ls")["leases"] == []
 
 
+def test_with_json_a_lock_leaves_standard_output_to_its_command(instance: Instance) -> None:
+    done = instance.run("lock", "deploy", "--json", "--", "echo", "hi")
+    assert done.stdout == "hi\n"
+    lock = json.loads(done.stderr)
+    assert (lock["patterns"], lock["mode"]) == (["deploy"], "exclusive")
+
+
+def test_the_list_can_be_of_one_agent(instance: Instance) -> None:
+    acquire(instance, "a-1", "x")
+    acquire(instance, "a-2", "y")
+    for name in ("a-2", "shop/a-2"):
+        assert [one["patterns"] for one in instance.json("lease", "ls", "--agent", name)["leases"]] == [["y"]]
+    assert len(instance.json("lease", "ls")["leases"]) == 2
+
+
 class Rival(threading.Thread):
     """Takes and gives back the same file as fast as it can, and writes down when it had it."""
 

@@ -25,6 +25,7 @@ def test_an_agents_branch_goes_in_with_who_is_accountable(merging: Merging) -> N
     assert git(merging.repo, "rev-parse", "main", "main^2").split() == [done["commit"], tip]
     body = git(merging.repo, "log", "-1", "--format=%B", "main")
     assert "Corral-Agent: shop/a" in body
+    assert "Corral-Team: shop" in body
     assert f"Corral-Person: {done['person']}" in body
     # main is checked out there, and was clean: its working tree came along.
     assert (merging.repo / "new").read_text() == "1\n"
@@ -260,7 +261,8 @@ def test_what_waits_stays_over_down_and_goes_on_with_the_next_up(merging: Mergin
     merging.commit("a", new="1\n")
     merge = merging.queue("corral/shop/a")
     wait_for(started.exists, 20, "the gate runs")
-    assert down(merging.instance)["waiting"]["merges"] == 1
+    receipt = down(merging.instance)
+    assert (receipt["waiting"]["merges"], receipt["merges"]) == (1, [f"{merge} (corral/shop/a)"])
     assert not list(Path(merging.instance.home, "merges").iterdir())
     merging.up("true")
     assert merging.show(merge)["state"] == "merged"

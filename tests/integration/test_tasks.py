@@ -38,7 +38,8 @@ def test_a_task_is_handed_over_and_done_once(instance: Instance) -> None:
     token = str(claim["token"])
     instance.run("task", "renew", task, "--token", token, "--note", "half way")
     instance.run("task", "done", task, "--token", token, "--result", "-", input="fixed")
-    code, error = instance.error("task", "done", task, "--token", token)
+    assert instance.json("task", "done", task, "--token", token)["result"] == "fixed", "as it was done"
+    code, error = instance.error("task", "done", task, "--token", str(int(token) + 1))
     assert (code, error["task"], error["state"]) == (4, task, "done")
     shown = instance.json("task", "show", task)
     assert (shown["state"], shown["result"], shown["notes"][0]["text"]) == ("done", "fixed", "half way")
@@ -199,7 +200,7 @@ def test_nothing_that_was_answered_is_lost_and_nothing_is_given_twice_when_the_d
             continue
         task, token = claimer.asked
         instance.run("task", "done", task, "--token", str(token))
-        assert instance.error("task", "done", task, "--token", str(token))[0] == 4
+        assert instance.error("task", "fail", task, "--token", str(token))[0] == 4
     # Who was not answered asks again, and there is one task of that key.
     for adder in adders:
         first = instance.json("task", "add", adder.asked, "--key", adder.asked, "--max-attempts", "1000")["task"]

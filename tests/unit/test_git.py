@@ -24,6 +24,10 @@ from tests.support.waiting import wait_for
         ("error: one\nerror: two\nhint: try this\n", "one; two"),
         ("error: the cause\nerror: more\nfatal: what came of it\n", "the cause; what came of it"),
         ("no commits on a Friday\n", "no commits on a Friday"),
+        (
+            "error: These files would be overwritten:\n\ta b\n\tc\n\td\n\te\nPlease move them.\nAborting\n",
+            "These files would be overwritten: a b, c, d and 1 more",
+        ),
         ("\n", ""),
     ],
 )

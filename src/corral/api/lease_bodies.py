@@ -29,6 +29,14 @@ class LockBody(Body, frozen=True):
     name: str
     ttl: _Ttl = None
     wait: _Wait = 0.0
+    while_agent_runs: Annotated[
+        bool,
+        Meta(description="it belongs to the agent's run, as a lease does; else it must be renewed"),
+    ] = False
+    within: Annotated[
+        tuple[int, ...],
+        Meta(description="tokens of the locks that the asking command runs within: it cannot wait for these"),
+    ] = ()
 
 
 class TokenBody(Body, frozen=True):

@@ -37,8 +37,13 @@ class LeaseApi:
         return answers.json(lease_answers.Checked(free=True, paths=order.patterns))
 
     async def check_leases(self, request: Request) -> Response:
-        paths = requests.file_names(request, "path")
-        self._leases.check(await self._claims.files(self._asking(request), paths, literal=True))
+        return await self._checked(request, requests.file_names(request, "path"))
+
+    async def check_many_leases(self, request: Request) -> Response:
+        return await self._checked(request, await requests.file_names_in_body(request))
+
+    async def _checked(self, request: Request, paths: list[str]) -> Response:
+        await self._leases.check(await self._claims.paths(self._asking(request), paths))
         return answers.json(lease_answers.Checked(free=True, paths=[shown(path) for path in paths]))
 
     async def list_leases(self, request: Request) -> Response:
@@ -63,7 +68,13 @@ class LeaseApi:
 
     async def take_lock(self, request: Request) -> Response:
         order = await requests.body(request, lease_bodies.LockBody)
-        claim = self._claims.lock(self._asking(request), order.name, ttl=order.ttl)
+        claim = self._claims.lock(
+            self._asking(request),
+            order.name,
+            ttl=order.ttl,
+            while_agent_runs=order.while_agent_runs,
+            within=order.within,
+        )
         work = self._leases.acquire(requests.caller(request), claim, order.wait)
         # One who does not wait has an answer in a moment, whether or not it is heard.
         held = await (while_heard(request, work) if order.wait else work)

@@ -19,6 +19,15 @@ LEASES = (
     ),
     Endpoint(
         method="POST",
+        path="/v1/leases/check",
+        handler="check_many_leases",
+        summary="whether somebody else holds some of many files exclusively",
+        parameters=_AGENT,
+        body="paths from the top of the repository, as bytes, with a NUL behind each; at most 10,000",
+        answers=(lease_answers.Checked,),
+    ),
+    Endpoint(
+        method="POST",
         path="/v1/leases",
         handler="acquire_lease",
         summary="hold files: all that the patterns name, or nothing",

@@ -25,6 +25,7 @@ class Merge(Answer, frozen=True):
     tip: Annotated[str, Meta(description="the commit that is merged; what is committed later is not part of it")]
     subject: str
     target: str
+    repository: Annotated[str, Meta(description="where git keeps the repository that it was submitted in")]
     state: Annotated[str, Meta(description="queued, testing, landing, merged, conflict, failed, refused or cancelled")]
     step: Annotated[str, Meta(description="what is done now, or what it waits for, in words")]
     reason: Annotated[str, Meta(description="why it is at this end, in words")]
@@ -64,7 +65,8 @@ class WholeMerge(Merge, frozen=True):
 class Merges(Answer, frozen=True):
     """The queue of a team."""
 
-    target: str
+    target: Annotated[str, Meta(description="empty if the team is not up")]
+    note: Annotated[str, Meta(description="that some are of another repository than the team is up in, and so wait")]
     merges: Annotated[Sequence[Merge], Meta(description="those at an end, the oldest first, then those in line")]
 
 
@@ -111,6 +113,7 @@ def _facts(found: merge_records.Merge) -> dict[str, Any]:
         "tip": found.tip,
         "subject": found.subject,
         "target": found.target,
+        "repository": found.repository,
         "state": found.state,
         "step": found.step,
         "reason": found.reason,

@@ -30,4 +30,5 @@ class SubmitBody(Body, frozen=True):
 class RetryBody(Body, frozen=True):
     """`POST /v1/merges/MERGE/retry`"""
 
+    #: Without any it relies on those that it had.
     tokens: _Tokens = msgspec.field(default_factory=list)

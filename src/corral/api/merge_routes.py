@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from corral.api import answers, merge_answers, merge_bodies, requests
 from corral.api.process_routes import while_heard
+from corral.domain.errors import NotFoundError
 from corral.domain.records import Team
 from corral.service.merges import Merges
 from corral.service.resolve import find_asking, find_team
@@ -33,18 +34,20 @@ class MergeApi:
         return answers.json(merge_answers.submitted(found, merge))
 
     async def list_merges(self, request: Request) -> Response:
-        team = self._team(request)
-        found = self._merges.all(team.name) if requests.flag(request, "all") else self._merges.waiting(team.name)
+        name = self._name(request)
+        team = self._registry.teams.get(name)
+        found = self._merges.all(name) if requests.flag(request, "all") else self._merges.waiting(name)
         listed = [merge_answers.merge(merge) for merge in found]
-        return answers.json(merge_answers.Merges(target=team.merge.target, merges=listed))
+        target, note = (team.merge.target, self._merges.elsewhere(team)) if team is not None else ("", "")
+        return answers.json(merge_answers.Merges(target=target, note=note, merges=listed))
 
     async def show_merge(self, request: Request) -> Response:
         wait, after = requests.number(request, "wait") or 0.0, requests.whole_number(request, "after")
-        work = self._merges.show(self._team(request).name, _merge(request), wait=wait, after=after)
+        work = self._merges.show(self._name(request), _merge(request), wait=wait, after=after)
         return answers.json(merge_answers.whole(await while_heard(request, work)))
 
     async def cancel_merge(self, request: Request) -> Response:
-        cancelled = await self._merges.cancel(requests.caller(request), self._team(request).name, _merge(request))
+        cancelled = await self._merges.cancel(requests.caller(request), self._name(request), _merge(request))
         return answers.json(merge_answers.whole(cancelled))
 
     async def retry_merge(self, request: Request) -> Response:
@@ -52,6 +55,17 @@ class MergeApi:
         team, who = self._team(request), requests.caller(request)
         retried = await self._merges.retry(who, team, _merge(request), tokens=order.tokens)
         return answers.json(merge_answers.whole(retried))
+
+    def _name(self, request: Request) -> str:
+        """The team that is meant: also one that is down, if merges of it wait."""
+        name = requests.text(request, "team")
+        try:
+            return self._team(request).name
+        except NotFoundError:
+            waiting = self._merges.teams_that_wait()
+            if name in waiting or (not name and len(waiting) == 1):
+                return name or waiting[0]
+            raise
 
     def _team(self, request: Request) -> Team:
         return find_team(self._registry, name=requests.text(request, "team"), cwd=requests.text(request, "cwd"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qs
 
@@ -200,6 +201,11 @@ def file_names(request: Request, name: str) -> list[str]:
     query: bytes = request.scope["query_string"]
     given = parse_qs(query.decode("ascii", "surrogateescape"), keep_blank_values=True, errors="surrogateescape")
     return given.get(name, [])
+
+
+async def file_names_in_body(request: Request) -> list[str]:
+    """As `file_names`, of more than a query can have: the body has a NUL behind each."""
+    return [os.fsdecode(path) for path in (await raw_body(request)).split(b"\0") if path]
 
 
 def flag(request: Request, name: str, default: bool = False) -> bool:

@@ -67,7 +67,7 @@ ENTRIES = tuple(
         ("pause", "", TALKING, "make agents stand still, with everything they started"),
         ("resume", "", TALKING, "let paused agents go on"),
         ("rm", "", TALKING, "remove stopped agents from the team"),
-        ("mcp", "", TALKING, "offer an agent its processes as MCP tools"),
+        ("mcp", "", TALKING, "offer an agent its processes and its team as MCP tools"),
         ("events", "", INSTANCE, "read the journal: everything that happened"),
         ("daemon", "", INSTANCE, "start, stop or look at the daemon"),
         ("doctor", "", INSTANCE, "look for what is wrong on this host; --fix heals what is ours"),

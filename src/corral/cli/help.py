@@ -69,7 +69,7 @@ def usage(command: Command) -> str:
 
 def command_help(command: Command, *, colour: bool = False, width: int = _WIDEST) -> str:
     """The whole help text of a command or a group, in lines of at most `width`."""
-    parts = [_wrapped(f"usage: {usage(command)}", width, " " * 8), _wrapped(_sentence(command.summary), width)]
+    parts = [_wrapped(f"usage: {usage(command)}", width, " " * 8), _wrapped(sentence(command.summary), width)]
     if command.description:
         parts.append(_wrapped(command.description, width))
     if command.commands:
@@ -190,8 +190,9 @@ def _wrapped(text: str, width: int, indent: str = "") -> str:
     return ("\n" + indent).join([head + (lines[0] if lines else ""), *lines[1:]])
 
 
-def _sentence(summary: str) -> str:
-    return summary[0].upper() + summary[1:] + "."
+def sentence(summary: str) -> str:
+    """What a command does, as a sentence of its own."""
+    return summary[0].upper() + summary[1:] + ("" if summary.endswith("?") else ".")
 
 
 COMMAND = Command(

@@ -1,5 +1,7 @@
 """`corral lease`: who may write which files."""
 
+import os
+
 from corral.cli.command import AGENTS, INTEGER, SECONDS, TEAM, Argument, Command, Invocation, Option
 from corral.cli.output import plain, say, write_bytes, write_json
 from corral.cli.proc_targets import Whose, whose
@@ -14,6 +16,8 @@ _AGENT = Option(
     summary="in the name of this agent, AGENT or TEAM/AGENT; in an agent, that one",
     offers=AGENTS,
 )
+#: What the system has as the longest path.
+_LONGEST_PATH = 4096
 _TOKEN = Option("token", value="N", kind=INTEGER, summary="refuse (exit 4) if the lease has another token")
 _PATTERNS = Argument("PATTERN", summary="from the top of the repository: src/, '*.md', 'src/**/*.py'", repeated=True)
 
@@ -44,10 +48,18 @@ def _ask_for(invocation: Invocation, path: str) -> Record:
         "patterns": [_text(pattern) for pattern in invocation.words("PATTERN")],
         "shared": invocation.flag("shared"),
         "literal": invocation.flag("literal"),
-        "ttl": invocation.number("ttl"),
+        "ttl": time_to_live(invocation),
         "wait": seconds,
     }
     return ask(of.places, "POST", of.request(path), body, seconds=seconds + ANSWER_SECONDS)
+
+
+def time_to_live(invocation: Invocation) -> float | None:
+    """What `--ttl` says, which must be some time."""
+    seconds = invocation.number("ttl")
+    if seconds is not None and seconds <= 0:
+        raise WrongUseError(f"--ttl cannot be {seconds:g}", "give a time such as 30s or 10m")
+    return seconds
 
 
 def _text(pattern: str) -> str:
@@ -63,8 +75,14 @@ def _text(pattern: str) -> str:
 def check(invocation: Invocation) -> int:
     """Hooks and scripts ask this before they write, so it is done in little more than the start of the interpreter."""
     of = whose(invocation)
-    paths = [("path", path) for path in invocation.words("PATH")]
-    answer = ask_unparsed(of.places, "GET", of.request("/v1/leases/check", *paths))
+    paths = invocation.words("PATH")
+    for path in paths:
+        if len(path) > _LONGEST_PATH:
+            raise WrongUseError(
+                f"the path {plain(path[:40])}… has {len(path)} characters", f"no file has more than {_LONGEST_PATH}"
+            )
+    body = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    answer = ask_unparsed(of.places, "POST", of.request("/v1/leases/check"), body)
     if invocation.json:
         write_bytes(answer + b"\n")
     return 0
@@ -103,8 +121,13 @@ def _about(of: Whose, lease: str, verb: str) -> str:
 
 
 def ls(invocation: Invocation) -> int:
-    of = whose(invocation)
-    return show(invocation, ask(of.places, "GET", Whose(of.places, of.team, None).request("/v1/leases")))
+    of, only = whose(invocation), invocation.text("agent")
+    answer = ask(of.places, "GET", Whose(of.places, of.team, None).request("/v1/leases"))
+    found = answer.get("leases")
+    if only and isinstance(found, list):
+        # A holder is TEAM/AGENT, or a person.
+        answer["leases"] = [one for one in found if f"/{one.get('agent')}".endswith(f"/{only}")]
+    return show(invocation, answer)
 
 
 def show(invocation: Invocation, answer: Record) -> int:
@@ -197,12 +220,15 @@ COMMAND = Command(
             "lease ls",
             "list the leases of the repository",
             examples=(("corral lease ls", "who holds what, and since when"),),
-            options=(_AGENT, TEAM),
+            options=(
+                Option("agent", value="AGENT", summary="only those of this agent, AGENT or TEAM/AGENT", offers=AGENTS),
+                TEAM,
+            ),
             run=ls,
         ),
         Command(
             "lease check",
-            "may these files be changed?",
+            "tell whether files may be changed",
             description="Exit code 0 if they are free or mine, 4 if somebody else holds one of them.",
             examples=(("corral lease check src/api/users.py && vi src/api/users.py", "only if nobody holds it"),),
             arguments=(Argument("PATH", summary="a path from the top of the repository", repeated=True),),

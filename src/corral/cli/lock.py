@@ -4,10 +4,11 @@ import os
 import signal
 import subprocess
 import threading
+from collections.abc import Callable
 
 from corral.cli.command import AGENTS, SECONDS, TEAM, Argument, Command, Invocation, Option
-from corral.cli.lease import show
-from corral.cli.output import remark, write_json
+from corral.cli.lease import show, time_to_live
+from corral.cli.output import json_line, remark
 from corral.cli.proc_targets import Whose, whose
 from corral.client.answers import Record, ask
 from corral.client.wire import ANSWER_SECONDS
@@ -17,6 +18,10 @@ _TTL = 30.0
 #: So often within its time the lock is renewed.
 _RENEWALS = 3
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: The exit code if the command was successful and the lock was lost before: somebody else may have had it meanwhile.
+LOST = 122
+#: In the environment of the command: the tokens of all locks that it runs within, and of which instance they are.
+_WITHIN = "CORRAL_LOCKS"
 
 
 def run(invocation: Invocation) -> int:
@@ -27,42 +32,60 @@ def run(invocation: Invocation) -> int:
     if not command:
         raise WrongUseError("which command?", f"write it behind --, as in: corral lock {name} -- make deploy")
     wait = invocation.number("wait") or 0.0
-    ttl = invocation.number("ttl") or _TTL
-    body: Record = {"name": name, "ttl": ttl, "wait": wait}
+    ttl = time_to_live(invocation) or _TTL
+    within = _within(of)
+    body: Record = {"name": name, "ttl": ttl, "wait": wait, "within": within}
     lock = ask(of.places, "POST", of.request("/v1/locks"), body, seconds=wait + ANSWER_SECONDS)
     if invocation.json:
-        write_json(lock)
-    return _held(of, lock, name, command, ttl)
+        # Standard output is the command's.
+        remark(json_line(lock).decode().rstrip("\n"))
+    token = str(lock.get("token"))
+    # A command can fence what it does by the token.
+    variables = {
+        **os.environ,
+        "CORRAL_LOCK": name,
+        "CORRAL_LOCK_TOKEN": token,
+        _WITHIN: f"{','.join([*map(str, within), token])} {of.places.home}",
+    }
+    code, is_lost = _held(of, lock, name, lambda: _run(command, variables), ttl)
+    return LOST if is_lost and not code else code
 
 
-def _held(of: Whose, lock: Record, name: str, command: list[str], ttl: float) -> int:
-    """Run the command; the lock is renewed beside it, and released when it has ended."""
+def _within(of: Whose) -> list[int]:
+    """The tokens of the locks that this command runs within, outermost first: of this instance, and of no other."""
+    tokens, _, home = os.environ.get(_WITHIN, "").partition(" ")
+    return [int(token) for token in tokens.split(",") if token.isdecimal()] if home == of.places.home else []
+
+
+def _held(of: Whose, lock: Record, name: str, run_it: Callable[[], int], ttl: float) -> tuple[int, bool]:
+    """Run it, with the lock renewed beside it and released then. What it returns, and whether the lock was lost."""
     about = f"/v1/leases/{lock.get('lease')}"
-    over = threading.Event()
+    over, lost = threading.Event(), threading.Event()
 
     def renew() -> None:
         while not over.wait(ttl / _RENEWALS):
             try:
                 ask(of.places, "POST", of.request(f"{about}/renew"), {"token": lock.get("token")})
             except (NotFoundError, RefusedError) as error:
+                lost.set()
                 remark(f"corral: the lock {name} is lost: {error.message}; the command goes on without it")
                 return
             except CorralError as error:
                 remark(f"corral: the lock {name} cannot be renewed: {error.message}")
 
-    # A command can fence what it does by the token.
-    variables = {**os.environ, "CORRAL_LOCK": name, "CORRAL_LOCK_TOKEN": str(lock.get("token"))}
     renewing = threading.Thread(target=renew, daemon=True)
     renewing.start()
     try:
-        return _run(command, variables)
+        code = run_it()
     finally:
         over.set()
         renewing.join()
         try:
             ask(of.places, "POST", of.request(f"{about}/release"), {"token": lock.get("token")})
         except NotFoundError:
+            lost.set()
             remark(f"corral: the lock {name} was not held to the end")
+    return code, lost.is_set()
 
 
 def _run(command: list[str], variables: dict[str, str]) -> int:
@@ -88,10 +111,13 @@ COMMAND = Command(
     "lock",
     "hold a name while a command runs",
     description=(
-        "Nobody else of the team holds the lock NAME while the command runs. It is released when the command ends,\n"
-        "and by itself some seconds after this command was killed. Refused (exit 4) if somebody else has it; with\n"
-        "--wait it stands in line. The exit code is that of the command, which finds CORRAL_LOCK_TOKEN in its\n"
-        "environment: a number greater than that of every earlier holder. `corral lock ls` lists the locks."
+        "No other command of the team holds the lock NAME while the command runs, be it of the same agent or person.\n"
+        "It is released when the command ends, and by itself some seconds after this command was killed. Refused\n"
+        "(exit 4) if another one has it; with --wait it stands in line. Within the command, the same lock is refused\n"
+        "at once: it would wait for itself. The exit code is that of the command; 122 if that was successful, but\n"
+        "the lock was lost before it ended. It finds CORRAL_LOCK_TOKEN in its environment: a number greater than\n"
+        "that of every earlier holder. Standard output is the command's: with --json, the lock is told on standard\n"
+        "error once it is held. `corral lock ls` lists the locks."
     ),
     examples=(
         ("corral lock deploy -- make deploy", "one at a time"),

@@ -1,4 +1,4 @@
-"""`corral mcp`: the process manager as MCP tools, for one agent."""
+"""`corral mcp`: what an agent can do with Corral as MCP tools."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ def run(invocation: Invocation) -> int:
     agent = agent or os.environ.get("CORRAL_AGENT")
     if not team or not agent:
         raise WrongUseError(
-            "whose processes? CORRAL_TEAM and CORRAL_AGENT are not set, so this is not inside an agent",
+            "whose tools? CORRAL_TEAM and CORRAL_AGENT are not set, so this is not inside an agent",
             "start the server in an agent, or name one: corral mcp --agent TEAM/AGENT",
         )
     if sys.stdin.isatty():
@@ -27,12 +27,13 @@ def run(invocation: Invocation) -> int:
 
 COMMAND = Command(
     "mcp",
-    "offer an agent its processes as MCP tools",
+    "offer an agent its processes and its team as MCP tools",
     description=(
         "Runs an MCP server on standard input and output until its input ends. Its tools are those of corral exec\n"
-        "and corral proc, for the processes of one agent: that of CORRAL_TEAM and CORRAL_AGENT, which are set in\n"
-        "every agent. A coding agent starts it by itself once it is registered: with mcp = true in corral.toml,\n"
-        "corral up does that for each agent it knows the files of."
+        "and corral proc, and of what agents agree on: lease, lock, kv, msg, pub, sub, port, task, merge and who. All\n"
+        "of them are in the name of one agent: that of CORRAL_TEAM and CORRAL_AGENT, which are set in every agent. A\n"
+        "coding agent starts it by itself once it is registered: with mcp = true in corral.toml, corral up does that\n"
+        "for each agent it knows the files of."
     ),
     examples=(
         ("corral mcp", "inside an agent; its coding agent starts it so"),

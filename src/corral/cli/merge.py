@@ -1,8 +1,10 @@
 """`corral merge`: the one way into the target branch."""
 
+import sys
+
 from corral.cli.command import AGENTS, SECONDS, TEAM, Argument, Command, Invocation, Option
 from corral.cli.merge_shown import listed, shown
-from corral.cli.output import plain, remark, say, write_json
+from corral.cli.output import plain, remark, say, width_of, write_json
 from corral.cli.proc_targets import Whose, whose
 from corral.cli.progress import Progress
 from corral.cli.team_targets import of_team
@@ -13,6 +15,8 @@ from corral.domain.errors import RefusedError, WrongUseError
 _ON_THE_WAY = ("queued", "testing", "landing")
 #: One question to the daemon waits so long at most.
 _PORTION = 30.0
+#: A daemon has somebody wait so long at most.
+_LONGEST_WAIT = 86400.0
 
 
 def submit(invocation: Invocation) -> int:
@@ -99,13 +103,17 @@ def ls(invocation: Invocation) -> int:
     if invocation.json:
         write_json(answer)
         return 0
-    for line in listed(answer):
+    for line in listed(answer, width_of(sys.stdout)):
         say(line)
+    if answer.get("note"):
+        remark(plain(str(answer.get("note"))))
     return 0
 
 
 def show(invocation: Invocation) -> int:
     of, wait = of_team(invocation), invocation.number("wait") or 0.0
+    if wait > _LONGEST_WAIT:
+        raise WrongUseError("--wait cannot be longer than a day", "such as --wait 24h")
     path = _about(of, invocation.word("MERGE"), "", ("wait", f"{wait:g}"))
     answer = ask(of.places, "GET", path, seconds=wait + ANSWER_SECONDS)
     if invocation.json:
@@ -223,7 +231,10 @@ COMMAND = Command(
         Command(
             "merge retry",
             "try one again that did not go in",
-            description="At the end of the line, with what its branch is at now.",
+            description=(
+                "At the end of the line, with what its branch is at now. It relies on the tokens that it had, unless\n"
+                "others are given."
+            ),
             examples=(("corral merge retry q12 --wait 10m", "after the conflict is resolved and committed"),),
             arguments=(_MERGE,),
             options=(_WAIT, _TOKEN, TEAM),

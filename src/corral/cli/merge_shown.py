@@ -2,7 +2,7 @@
 
 from corral.cli.output import plain
 from corral.cli.progress import entries, strings
-from corral.cli.table import lines
+from corral.cli.table import lines, shortened
 from corral.client.answers import Record
 
 TYPE_CHECKING = False
@@ -10,11 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _HEAD = ["MERGE", "STATE", "BRANCH", "FOR", "SINCE", ""]
-_LONGEST = 80
 
 
-def listed(answer: Record) -> "Iterator[str]":
-    """The lines of `merge ls`."""
+def listed(answer: Record, width: "int | None" = None) -> "Iterator[str]":
+    """The lines of `merge ls`, each in so many columns."""
     rows = [
         [
             str(merge.get("merge")),
@@ -22,12 +21,12 @@ def listed(answer: Record) -> "Iterator[str]":
             plain(str(merge.get("branch"))),
             plain(str(merge.get("agent") or merge.get("person"))),
             str(merge.get("changed_at")),
-            plain(str(merge.get("step") or merge.get("reason") or merge.get("subject")))[:_LONGEST],
+            plain(str(merge.get("step") or merge.get("reason") or merge.get("subject"))),
         ]
         for merge in entries(answer, "merges")
     ]
     if rows:
-        yield from lines([_HEAD, *rows])
+        yield from (line if width is None else shortened(line, width) for line in lines([_HEAD, *rows]))
 
 
 def shown(merge: Record) -> "Iterator[str]":

@@ -9,7 +9,7 @@ from corral.cli.output import plain, say, write_bytes, write_json
 from corral.cli.proc_targets import own_agent
 from corral.cli.targets import agent_and_team, here
 from corral.client.answers import Record, ask
-from corral.client.wire import ANSWER_SECONDS, target
+from corral.client.wire import ANSWER_SECONDS, LONGEST_ID, target
 from corral.domain.errors import NotFoundError, WrongUseError
 
 _LARGEST = 1 << 20
@@ -128,8 +128,10 @@ def _request(invocation: Invocation, path: str, *parameters: "tuple[str, str | N
 def _about(invocation: Invocation, path: str) -> str:
     message = invocation.word("ID")
     # What is no id must not lead to another path.
-    if not (message.isascii() and message.isalnum()):
-        raise NotFoundError(f"there is no message {message!r}", "corral msg inbox shows those that you got")
+    if not (message.isascii() and message.isalnum()) or len(message) > LONGEST_ID:
+        raise NotFoundError(
+            f"there is no message {message[:LONGEST_ID]!r}", "corral msg inbox shows those that you got"
+        )
     return _request(invocation, f"/v1/messages/{message}{path}")
 
 
@@ -198,9 +200,10 @@ COMMAND = Command(
             "msg inbox",
             "list messages that are not acked",
             description=(
-                "The oldest first. With --wait, and nothing there that was not read yet, it waits for that. To wait\n"
-                "for a message of somebody who waits for you, be it for a lease, a lock or a message, would never\n"
-                "end: it is refused (exit 4) and the cycle named."
+                "The oldest first. With --wait, and nothing there that was not read yet, it waits for that. If none\n"
+                "comes in time, it lists what there is, be it nothing, with exit code 0: `unread` of --json tells. To\n"
+                "wait for a message of somebody who waits for you, be it for a lease, a lock or a message, would\n"
+                "never end: it is refused (exit 4) and the cycle named."
             ),
             examples=(
                 ("corral msg inbox", "what there is"),

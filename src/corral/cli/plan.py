@@ -33,7 +33,7 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
     if result.get("dry_run"):
         return _plan(team, agents, colour)
     notes = [f"  {paint('!', YELLOW, colour)} {plain(note)}" for note in strings(result.get("notes"))]
-    return [_headline(team, agents), *_remarks(team, agents, colour), *notes]
+    return [_headline(team, agents, changed=bool(result.get("changed"))), *_remarks(team, agents, colour), *notes]
 
 
 def _plan(team: str, agents: list[Record], colour: bool) -> list[str]:
@@ -51,7 +51,7 @@ def _plan(team: str, agents: list[Record], colour: bool) -> list[str]:
     return text
 
 
-def _headline(team: str, agents: list[Record]) -> str:
+def _headline(team: str, agents: list[Record], *, changed: bool) -> str:
     count = {action: sum(agent.get("action") == action for agent in agents) for action in _ACTIONS}
     parts = [
         f"{count[action]} {words}"
@@ -66,7 +66,7 @@ def _headline(team: str, agents: list[Record]) -> str:
         )
         if count[action]
     ]
-    if count["keep"] == len(agents):
+    if count["keep"] == len(agents) and not changed:
         return _nothing_to_do(team, len(agents))
     return f"{team}: {', '.join(parts)}"
 

@@ -5,7 +5,7 @@ import os
 from corral.cli.command import AGENTS, TEAM, Invocation, Option
 from corral.cli.targets import agent_and_team, here
 from corral.client.answers import ask_unparsed
-from corral.client.wire import target
+from corral.client.wire import LONGEST_ID, target
 from corral.domain.errors import NotFoundError
 from corral.places import Places
 
@@ -13,8 +13,6 @@ OF_AGENT = (
     Option("agent", value="AGENT", summary="only processes of this agent, AGENT or TEAM/AGENT", offers=AGENTS),
     TEAM,
 )
-#: Of what somebody took for an id.
-_LONGEST_SHOWN = 100
 
 
 class Whose:
@@ -34,7 +32,7 @@ class Whose:
     def about(self, process: str, path: str = "", *parameters: tuple[str, str | None]) -> str:
         """The request about one process."""
         # What is no id must not lead to another path. Nor could the daemon name it as it was given.
-        if not (process.isascii() and process.isalnum()):
+        if not (process.isascii() and process.isalnum()) or len(process) > LONGEST_ID:
             raise NotFoundError(f"there is no process {_printable(process)}", "corral proc ls shows those there are")
         return self.request(f"/v1/processes/{process}{path}", *parameters)
 
@@ -61,5 +59,5 @@ def own_agent(places: Places) -> tuple[str | None, str | None]:
 
 def _printable(text: str) -> str:
     """`text` with bytes that are no UTF-8, and whatever else cannot be printed, spelled out."""
-    shown = os.fsencode(text).decode("utf-8", "backslashreplace")[:_LONGEST_SHOWN]
+    shown = os.fsencode(text).decode("utf-8", "backslashreplace")[:LONGEST_ID]
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in shown) or "''"

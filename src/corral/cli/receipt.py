@@ -8,6 +8,9 @@ from corral.cli.progress import entries, strings
 from corral.cli.table import padded, shown_width
 from corral.client.answers import Record
 
+#: So many merges that wait are named.
+_MOST_MERGES = 10
+
 
 def show(result: Record) -> None:
     """Print the receipt."""
@@ -33,6 +36,10 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
     for key, title in (("given_back", "given back by its agents"), ("waiting", "waits for the next team of this name")):
         if counts := _counts(result.get(key)):
             text.append(f"{title}: {counts}")
+    merges = strings(result.get("merges"))
+    if merges:
+        more = f" and {len(merges) - _MOST_MERGES} more" if len(merges) > _MOST_MERGES else ""
+        text.append(plain(f"merges in line: {', '.join(merges[:_MOST_MERGES])}{more}"))
     kept = entries(result, "kept")
     in_the_way = [item for item in kept if item.get("in_the_way")]
     for workspaces, title in (

@@ -4,7 +4,7 @@ import sys
 
 from corral.cli.command import HELP, JSON, Command, Option
 from corral.cli.commands import visible
-from corral.cli.help import EXIT_CODES, option_text, usage
+from corral.cli.help import EXIT_CODES, option_text, sentence, usage
 
 _HEAD = """\
 # The command line
@@ -51,7 +51,7 @@ def render() -> str:
 
 def _section(command: Command) -> str:
     mark = "###" if " " in command.name else "##"
-    text = f"\n{mark} corral {command.name}\n\n{command.summary[0].upper()}{command.summary[1:]}.\n\n"
+    text = f"\n{mark} corral {command.name}\n\n{sentence(command.summary)}\n\n"
     text += f"```\n{usage(command)}\n```\n"
     if command.description:
         text += f"\n{_safe(command.description)}\n"

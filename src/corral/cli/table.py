@@ -46,6 +46,7 @@ def widths(rows: "Sequence[Sequence[str]]") -> "list[int]":
 
 
 def lines(rows: "Sequence[Sequence[str]]") -> "list[str]":
-    """The rows with their columns under each other, without spaces at the ends."""
-    measures = widths(rows)
-    return [GAP.join(map(padded, row, measures)).rstrip() for row in rows]
+    """The rows with their columns under each other, without spaces at the ends; each row is one line."""
+    cells = [[cell.replace("\n", "\\n").replace("\t", "\\t") for cell in row] for row in rows]
+    measures = widths(cells)
+    return [GAP.join(map(padded, row, measures)).rstrip() for row in cells]

@@ -178,7 +178,7 @@ def _text(invocation: Invocation, option: str) -> str:
 _TASK = Argument("TASK", summary="the task, such as t41")
 _TOKEN = Option("token", value="N", kind=INTEGER, summary="the token of the claim")
 _NOTE = Option("note", value="TEXT", summary="what others should know, kept with the task; - is standard input")
-_LABEL = Option("label", value="LABEL", summary="a label that it asks for; can be given again", repeatable=True)
+_LABEL = Option("label", value="LABEL", summary="a label that it asks for", repeatable=True)
 
 COMMAND = Command(
     "task",

@@ -5,7 +5,7 @@ The parser is loaded with the first answer that has to be parsed: `corral lease 
 
 from corral.client.absence import error_of_absence
 from corral.client.wire import ANSWER_SECONDS, DaemonAbsentError, Response, request, stream
-from corral.domain.errors import CorralError, UnavailableError, from_json
+from corral.domain.errors import CorralError, UnavailableError, WrongUseError, from_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def ask(
         raise error_of_absence(places) from None
 
 
-def ask_unparsed(places: "Places", method: str, target: str) -> bytes:
+def ask_unparsed(places: "Places", method: str, target: str, body: bytes = b"") -> bytes:
     """The JSON document that answers, as it came."""
     try:
-        response = request(places, method, target)
+        response = request(places, method, target, body)
     except DaemonAbsentError:
         raise error_of_absence(places) from None
     raise_refusal(response)
@@ -112,6 +112,11 @@ def raise_refusal(response: Response) -> None:
     if isinstance(error, dict):
         raise from_json(error)
     text = response.body[:200].decode("utf-8", "replace").strip()
+    if response.status == 400:
+        raise WrongUseError(
+            "the daemon could not read what was asked" + (f": {text}" if text else ""),
+            "is something in it very long, or no text? Give less of it",
+        )
     raise CorralError(
         f"the daemon answered {response.status}" + (f": {text}" if text else ""),
         "is it of another version? corral daemon stop, then corral daemon start",

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from corral.domain.errors import UnavailableError
+from corral.domain.errors import UnavailableError, WrongUseError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ _CHUNK = 1 << 16
 #: The kernel counts milliseconds, and not many more than three weeks have. Beyond, Python would cut them off unseen.
 _LONGEST_TIMEOUT = 20 * 86400.0
 
+#: A server reads no more than 64 KiB before the body of a request, and a byte may become three in a query.
+_LONGEST_PARAMETER, _LONGEST_QUERY = 8 << 10, 48 << 10
+#: No id has more letters.
+LONGEST_ID = 100
+
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
@@ -55,14 +60,23 @@ class Response:
 
 
 def target(path: str, parameters: "Iterable[tuple[str, str | None]]" = ()) -> str:
-    """`path` with its query; a parameter that is None is left out."""
-    query = "&".join(f"{name}={_quoted(value)}" for name, value in parameters if value is not None)
+    """`path` with its query; a parameter that is None is left out. `WrongUseError` for what no server would read."""
+    given = [(name, value) for name, value in parameters if value is not None]
+    for name, value in given:
+        if len(value) > _LONGEST_PARAMETER:
+            raise WrongUseError(
+                f"the {name} that was given has {len(value)} characters", f"at most {_LONGEST_PARAMETER} are taken"
+            )
+    query = "&".join(f"{name}={_quoted(value)}" for name, value in given)
+    if len(query) > _LONGEST_QUERY:
+        names = ", ".join(dict(given))
+        raise WrongUseError(f"that is too much at once ({names}: {len(query)} bytes)", "give fewer of them at a time")
     return f"{path}?{query}" if query else path
 
 
 def path_word(text: str) -> str:
     """What can be an id, as a part of a path: whatever else somebody gave must not lead to another one."""
-    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in text) or "-"
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in text[:LONGEST_ID]) or "-"
 
 
 def request(

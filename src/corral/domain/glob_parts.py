@@ -1,15 +1,15 @@
 """One part of a path pattern: what it matches, and whether two of them can match the same name.
 
 A part is a row of tokens, each a set of characters of which it takes one, with stars between them that take any number
-of any. Two rows can match the same name if both can be gone through together. That is tried for all places of one of
-them at once, in the bits of a number, so a row of stars costs no more than any other.
+of any. Two rows can match the same name if both can be gone through together. That is tried for all places of many rows
+at once, in the bits of a number, so a row of stars costs no more than any other.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 #: Characters from … to …, both included.
 _Span = tuple[int, int]
@@ -20,7 +20,6 @@ _LAST = 0x10FFFF
 _ANY: tuple[_Span, ...] = ((1, _SLASH - 1), (_SLASH + 1, _LAST))
 _DOT: tuple[_Span, ...] = ((ord("."), ord(".")),)
 _NO_DOT: tuple[_Span, ...] = ((1, ord(".") - 1), (ord(".") + 1, _LAST))
-_MOST_SETS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +35,8 @@ class Part:
     #: What every name that it matches begins and ends with.
     head: str = ""
     tail: str = ""
+    #: How many stars, sets in brackets and runs of `?` it has.
+    wildcards: int = 0
 
     @classmethod
     def literal(cls, name: str) -> Part:
@@ -44,24 +45,25 @@ class Part:
 
 
 #: `*`: any name.
-AnyPart = Part((), 1)
+AnyPart = Part((), 1, wildcards=1)
 
 
 def parse_part(text: str) -> Part:
     """Read a part. Raises `ValueError`, which says what is wrong with it."""
     takes: list[tuple[_Span, ...]] = []
-    stars, at, sets = 0, 0, 0
+    stars, at, wildcards = 0, 0, 0
     while at < len(text):
         c = text[at]
         at += 1
         if c == "*":
             stars |= 1 << len(takes)
         elif c == "?":
+            wildcards += text[at : at + 1] != "?"
             takes.append(_ANY)
         elif c == "[":
             spans, at = _set(text, at)
             takes.append(spans)
-            sets += 1
+            wildcards += 1
         else:
             if c == "\\":
                 if at == len(text):
@@ -69,8 +71,6 @@ def parse_part(text: str) -> Part:
                 c = text[at]
                 at += 1
             takes.append(((ord(c), ord(c)),))
-    if sets > _MOST_SETS:
-        raise ValueError(f"a part may have {_MOST_SETS} sets in brackets, and it has {sets}")
     singles = [_single(spans) for spans in takes]
     if not stars and all(single is not None for single in singles):
         return Part.literal("".join(single or "" for single in singles))
@@ -78,7 +78,7 @@ def parse_part(text: str) -> Part:
     last_star = stars.bit_length() - 1 if stars else 0
     head = _run(singles[:first_star])
     tail = _run(singles[last_star:][::-1])[::-1]
-    return Part(tuple(takes), stars, None, head, tail)
+    return Part(tuple(takes), stars, None, head, tail, stars.bit_count() + wildcards)
 
 
 def _single(spans: tuple[_Span, ...]) -> str | None:
@@ -158,78 +158,137 @@ def _common(one: Sequence[_Span], other: Sequence[_Span]) -> tuple[_Span, ...]:
 
 def can_match_the_same(one: Part, other: Part) -> bool:
     """True if there is a name that both match. No file is called `.` or `..`."""
-    if one.text is not None and other.text is not None:
-        return one.text == other.text
-    if not _agree(one.head, other.head) or not _agree(one.tail[::-1], other.tail[::-1]):
-        return False
-    return _can_match_the_same(one, other)
+    return bool(Table([other]).matching(one, 1))
 
 
-def _agree(one: str, other: str) -> bool:
-    size = min(len(one), len(other))
-    return one[:size] == other[:size]
+class Table:
+    """Parts side by side: another part is compared with all of them at once, in as many steps as it has tokens.
 
+    There is a bit for each place before, between and behind the tokens of each part, and a free one behind the last of
+    them, so that what is added up in one part never gets into the next.
+    """
 
-@lru_cache(maxsize=4096)
-def _can_match_the_same(one: Part, other: Part) -> bool:
-    # By what the name is so far, the places of the other that can be reached: nothing, a dot, two dots, anything else.
-    reached = (1, 0, 0, 0)
-    for place in range(len(one.takes) + 1):
-        if one.stars >> place & 1:
-            reached = _through_a_star(reached, other)
-        if place < len(one.takes):
-            reached = _through_one_of(one.takes[place], reached, other)
-            if not any(reached):
-                return False
-    return bool(reached[3] >> len(other.takes) & 1)
+    __slots__ = ("_all", "_begins", "_changes", "_ends", "_firsts", "_lasts", "_parts", "_places", "_stars", "_takers")
+
+    def __init__(self, parts: Sequence[Part | None]) -> None:
+        """`None` keeps a number free for what is no part."""
+        self._parts = tuple(parts)
+        #: The bit of the first place of each part, and by the bit of its last one that of its number.
+        self._begins: list[int] = []
+        self._ends: dict[int, int] = {}
+        #: All places; the first and the last ones; those with a star; those with a token.
+        self._places = self._firsts = self._lasts = self._stars = self._all = 0
+        bits: dict[tuple[_Span, ...], int] = {}
+        at = 0
+        for number, part in enumerate(parts):
+            self._begins.append(1 << at)
+            if part is None:
+                continue
+            size = len(part.takes)
+            self._ends[1 << at + size] = 1 << number
+            self._firsts |= 1 << at
+            self._lasts |= 1 << at + size
+            self._places |= (1 << size + 1) - 1 << at
+            self._stars |= part.stars << at
+            self._all |= (1 << size) - 1 << at
+            for place, spans in enumerate(part.takes, at):
+                bits[spans] = bits.get(spans, 0) | 1 << place
+            at += size + 2
+        changes: dict[int, int] = {}
+        for spans, places in bits.items():
+            for first, last in spans:
+                changes[first] = changes.get(first, 0) ^ places
+                changes[last + 1] = changes.get(last + 1, 0) ^ places
+        #: From which character on which tokens take it.
+        self._changes = sorted({0, *changes})
+        self._takers: list[int] = []
+        taking = 0
+        for character in self._changes:
+            taking ^= changes.get(character, 0)
+            self._takers.append(taking)
+
+    def matching(self, part: Part, among: int) -> int:
+        """A bit for each of these parts, by number, that can match a name which this one matches as well."""
+        begins = self._firsts
+        if not among & among - 1:  # most often it is one, or none, and most often its beginning or end tells
+            number = among.bit_length() - 1
+            other = self._parts[number] if among else None
+            sure = match_at_a_glance(part, other) if other is not None else False
+            if sure is not None:
+                return among if sure else 0
+            begins = self._begins[number]
+        reached = self._behind(part, begins) & self._lasts
+        found = 0
+        while reached:
+            last = reached & -reached
+            reached ^= last
+            found |= self._ends[last]
+        return found & among
+
+    def _behind(self, part: Part, begins: int) -> int:
+        """The places that can be reached from these by a name that the part matches."""
+        # By what the name is so far: nothing, a dot, two dots, anything else.
+        reached = (begins, 0, 0, 0)
+        for place in range(len(part.takes) + 1):
+            if part.stars >> place & 1:
+                reached = self._through_a_star(reached)
+            if place < len(part.takes):
+                reached = self._through_one_of(part.takes[place], reached)
+                if not any(reached):
+                    return 0
+        return reached[3]
+
+    def _through_one_of(self, spans: tuple[_Span, ...], reached: _Reached) -> _Reached:
+        """The places after one of these characters: behind a token that takes it, or still at a star."""
+        nothing, dot, dots, more = reached
+        if not (nothing or dot or dots):
+            return 0, 0, 0, self._after(self._taking(spans), more)
+        by_dot = self._taking(_DOT) if _common(spans, _DOT) else None
+        rest = _common(spans, _NO_DOT)
+        by_rest = self._taking(rest) if rest else None
+        return (
+            0,
+            self._after(by_dot, nothing),
+            self._after(by_dot, dot),
+            self._after(by_rest, nothing | dot | dots | more) | self._after(by_dot, dots | more),
+        )
+
+    def _through_a_star(self, reached: _Reached) -> _Reached:
+        """The places after any number of any characters."""
+        nothing, dot, dots, more = reached
+        if nothing or dot or dots:
+            for _ in range(3):  # then every way to a name that is neither nothing nor dots has begun
+                after = self._through_one_of(_ANY, (nothing, dot, dots, more))
+                nothing, dot, dots, more = nothing | after[0], dot | after[1], dots | after[2], more | after[3]
+        # Each token takes some character, so from the first of these places in a part every later one is reached:
+        # in the negative of a number all bits above its lowest one are turned round.
+        negative = (self._places & ~more) + self._firsts
+        return nothing, dot, dots, more | negative & self._places
+
+    def _after(self, takers: int | None, places: int) -> int:
+        return 0 if takers is None else (places & takers) << 1 | places & self._stars
+
+    def _taking(self, spans: tuple[_Span, ...]) -> int:
+        """A bit for each token that takes one of these characters."""
+        if spans is _ANY:
+            return self._all
+        found = 0
+        for first, last in spans:
+            at = bisect_right(self._changes, first) - 1
+            found |= self._takers[at]
+            if first != last:
+                for further in self._takers[at + 1 : bisect_right(self._changes, last)]:
+                    found |= further
+        return found
 
 
 _Reached = tuple[int, int, int, int]
 
 
-def _through_one_of(spans: tuple[_Span, ...], reached: _Reached, other: Part) -> _Reached:
-    """The places of the other after one of these characters: behind a token that takes it, or still at a star."""
-    by_dot = _takers(other, _DOT) if _share(spans, _DOT) else None
-    rest = _minus_dot(spans)
-    by_rest = _takers(other, rest) if rest else None
-
-    def after(takers: int | None, places: int) -> int:
-        return 0 if takers is None else (places & takers) << 1 | places & other.stars
-
-    nothing, dot, dots, more = reached
-    return (
-        0,
-        after(by_dot, nothing),
-        after(by_dot, dot),
-        after(by_rest, nothing | dot | dots | more) | after(by_dot, dots | more),
-    )
-
-
-def _through_a_star(reached: _Reached, other: Part) -> _Reached:
-    """The places of the other after any number of any characters."""
-    nothing, dot, dots, more = reached
-    for _ in range(3):  # then every way to a name that is neither nothing nor dots has begun
-        after = _through_one_of(_ANY, (nothing, dot, dots, more), other)
-        nothing, dot, dots, more = nothing | after[0], dot | after[1], dots | after[2], more | after[3]
-    if more:
-        # Each token takes some character, so from the first of these places every later one is reached.
-        lowest = (more & -more).bit_length() - 1
-        more = (1 << len(other.takes) + 1) - 1 >> lowest << lowest
-    return nothing, dot, dots, more
-
-
-def _takers(part: Part, spans: tuple[_Span, ...]) -> int:
-    """A bit for each token of the part that takes one of these characters."""
-    found = 0
-    for place, taken in enumerate(part.takes):
-        if _share(taken, spans):
-            found |= 1 << place
-    return found
-
-
-def _share(one: tuple[_Span, ...], other: tuple[_Span, ...]) -> bool:
-    return any(max(a, c) <= min(b, d) for a, b in one for c, d in other)
-
-
-def _minus_dot(spans: tuple[_Span, ...]) -> tuple[_Span, ...]:
-    return _common(spans, _NO_DOT)
+def match_at_a_glance(one: Part, other: Part) -> bool | None:
+    """Whether both match a name, where their beginnings and ends tell; None if one has to look."""
+    if one.text is not None and other.text is not None:
+        return one.text == other.text
+    heads_agree = one.head.startswith(other.head) or other.head.startswith(one.head)
+    tails_agree = one.tail.endswith(other.tail) or other.tail.endswith(one.tail)
+    return None if heads_agree and tails_agree else False

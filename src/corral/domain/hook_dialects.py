@@ -79,7 +79,12 @@ class Dialect:
         if not tool or not isinstance(given, dict):
             raise NotUnderstoodError("it names no tool with its arguments")
         act, paths_of = self.tools.get(tool, ("", _none))
-        paths = paths_of(given)[:MOST_PATHS]
+        try:
+            paths = paths_of(given)[:MOST_PATHS]
+        except NotUnderstoodError:
+            if when == BEFORE:
+                raise
+            paths = ()  # whatever it was is done, or was not
         # A shell writes what it is given a patch for. Of all else that it does, nothing can be told.
         return Call(when=when, act=act if paths else "", paths=paths, tool=tool, session=session, cwd=cwd)
 
@@ -107,6 +112,23 @@ def _named(given: Mapping[str, object]) -> Sequence[str]:
         return [path for path in several if isinstance(path, str) and path]
     path = text_of(given, _PATH_KEYS)
     return (path,) if path else ()
+
+
+def _written(given: Mapping[str, object]) -> Sequence[str]:
+    """The file that a tool is to write. `NotUnderstoodError` where that cannot be told: then nobody can judge it."""
+    named = [given[key] for key in _PATH_KEYS if given.get(key) is not None]
+    paths = [path for path in named if isinstance(path, str) and path]
+    if not paths or len(paths) < len(named):
+        raise NotUnderstoodError("it does not say which file is to be written")
+    return paths
+
+
+def _in_a_patch(given: Mapping[str, object]) -> Sequence[str]:
+    """As `_written`, of a tool that takes a patch."""
+    paths = _patched(given)
+    if not paths:
+        raise NotUnderstoodError("it has no patch that says which files are to be written")
+    return paths
 
 
 def _patched(given: Mapping[str, object]) -> Sequence[str]:
@@ -191,7 +213,7 @@ DIALECTS: tuple[Dialect, ...] = (
         "Claude Code",
         events=_CLAUDE_EVENTS,
         tools=_same(READ, _named, "Read", "NotebookRead")
-        | _same(WRITE, _named, "Write", "Edit", "MultiEdit", "NotebookEdit"),
+        | _same(WRITE, _written, "Write", "Edit", "MultiEdit", "NotebookEdit"),
         speak=_like_claude({"pre-tool-use": "PreToolUse"}),
     ),
     Dialect(
@@ -199,7 +221,7 @@ DIALECTS: tuple[Dialect, ...] = (
         "Codex",
         events=_CODEX_EVENTS,
         # Its shell knows patches as well, and that is how most models send them.
-        tools=_same(WRITE, _patched, "apply_patch", "Bash"),
+        tools=_same(WRITE, _in_a_patch, "apply_patch") | _same(WRITE, _patched, "Bash"),
         speak=_like_claude({"pre-tool-use": "PreToolUse"}),
         tells_reads=False,
     ),
@@ -216,7 +238,7 @@ DIALECTS: tuple[Dialect, ...] = (
             "after-agent": (OVER, ""),
             "session-end": (OVER, ""),
         },
-        tools=_same(READ, _named, "read_file", "read_many_files") | _same(WRITE, _named, "write_file", "replace"),
+        tools=_same(READ, _named, "read_file", "read_many_files") | _same(WRITE, _written, "write_file", "replace"),
         speak=_gemini,
     ),
     Dialect(
@@ -233,7 +255,7 @@ DIALECTS: tuple[Dialect, ...] = (
             "stop": (OVER, ""),
             "session-end": (OVER, ""),
         },
-        tools=_same(READ, _named, "Read") | _same(WRITE, _named, "Write", "Delete"),
+        tools=_same(READ, _named, "Read") | _same(WRITE, _written, "Write", "Delete"),
         speak=_cursor,
     ),
     Dialect(
@@ -241,15 +263,15 @@ DIALECTS: tuple[Dialect, ...] = (
         "OpenCode",
         events=_PLUGIN_EVENTS,
         tools=_same(READ, _named, "read")
-        | _same(WRITE, _named, "write", "edit", "multiedit")
-        | _same(WRITE, _patched, "patch", "apply_patch"),
+        | _same(WRITE, _written, "write", "edit", "multiedit")
+        | _same(WRITE, _in_a_patch, "patch", "apply_patch"),
         speak=_plugin,
     ),
     Dialect(
         "pi",
         "pi",
         events=_PLUGIN_EVENTS,
-        tools=_same(READ, _named, "read") | _same(WRITE, _named, "write", "edit"),
+        tools=_same(READ, _named, "read") | _same(WRITE, _written, "write", "edit"),
         speak=_plugin,
     ),
 )

@@ -79,6 +79,8 @@ def _changed(where: HookFile, path: str, text: str, agent: str, wanted: Mapping[
                 new = form.without_item(new, place, index)
             if place in wanted:
                 new = form.with_item(new, place, wanted[place])
+            elif ours and len(ours) == len(items):
+                new = _without_empty(new, place)
         # There are more ways to write a file than we know; what came of it tells whether this was one that we do.
         said = form.read(new)
         if without_ours(where, said, agent) != without_ours(where, form.read(text), agent) or any(
@@ -90,6 +92,15 @@ def _changed(where: HookFile, path: str, text: str, agent: str, wanted: Mapping[
             f"{path} was left as it is: {error}", "put it right or move it away, then register the hooks again"
         ) from None
     return new if new != text else None
+
+
+def _without_empty(text: str, place: tuple[str, ...]) -> str:
+    """The text without a list that has nothing in it any more, and without the table that had nothing but that."""
+    while place:
+        text, place = form.without_member(text, place), place[:-1]
+        if not place or form.read(text).get(place[0]) != {}:
+            break
+    return text
 
 
 def _places(where: HookFile) -> list[tuple[str, ...]]:

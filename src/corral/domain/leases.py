@@ -2,7 +2,8 @@
 
 A lease is held by a party (an agent, or a person) on patterns of one *realm*: a repository, or the named locks of a
 team. Two leases are in each other's way if they are of different parties, one of them at least is exclusive, and a
-pattern of one overlaps with a pattern of the other. Who asks waits behind what is held and behind everybody who asked
+pattern of one overlaps with a pattern of the other. Locks are in each other's way also if they are of one party: it is
+a command that holds one, and an agent has several. Who asks waits behind what is held and behind everybody who asked
 before and is in the way: so nobody is overtaken, and a shared request waits behind an exclusive one that waits.
 
 A lease that belongs to a run of an agent lives with that run. When the run has ended, or if it belongs to none, it goes
@@ -17,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from corral.domain.deadlines import Deadlines
 from corral.domain.errors import NotFoundError, RefusedError
-from corral.domain.path_patterns import Pattern
+from corral.domain.path_patterns import Pattern, folded
 
 EXCLUSIVE, SHARED = "exclusive", "shared"
 
@@ -41,16 +42,28 @@ class Claim:
     party: Party
     #: Seconds that it stays without a sign of life.
     ttl: float
+    #: It is a lock: held by a command, and so in the way of others of the same party as well.
+    lock: bool = False
+    #: Names of the locks that the command runs within which asks for this one.
+    within: tuple[str, ...] = ()
+    #: Names there are the same whatever their case.
+    ignore_case: bool = False
+
+    @property
+    def compared(self) -> tuple[Pattern, ...]:
+        """The patterns as they are compared, in their order."""
+        return tuple(folded(pattern) for pattern in self.patterns) if self.ignore_case else self.patterns
 
     def is_in_the_way_of(self, other: Claim) -> Pattern | None:
         """The first of our patterns that keeps the other from being granted."""
-        if self.realm != other.realm or self.party.name == other.party.name:
+        if self.realm != other.realm or (self.party.name == other.party.name and not self.lock):
             return None
         if self.mode == SHARED and other.mode == SHARED:
             return None
-        for ours in self.patterns:
-            if any(ours.overlaps(theirs) for theirs in other.patterns):
-                return ours
+        wanted = other.compared
+        for shown, ours in zip(self.patterns, self.compared, strict=True):
+            if any(ours.overlaps(theirs) for theirs in wanted):
+                return shown
         return None
 
 
@@ -66,6 +79,24 @@ class Lease:
     since: float
     #: Its run has ended: it goes at its deadline.
     suspect: bool = False
+
+
+def lease_name(token: int) -> str:
+    """What the lease with a token is called."""
+    return f"l{token}"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What keeps a claim from being granted: a lease, or somebody who came first and waits for one."""
+
+    #: Of whoever is in the way, and what of it is.
+    claim: Claim
+    pattern: Pattern
+    #: What is in the way, or what whoever is in the way waits for; None if that is just being granted.
+    lease: Lease | None
+    #: Whoever is in the way holds it.
+    held: bool
 
 
 #: A realm, and how patterns begin there.
@@ -98,17 +129,25 @@ class LeaseIndex:
                     del known[place]
 
     def near(self, claim: Claim) -> Iterator[Lease]:
-        """Every lease that may be in the way of a claim; one may come more than once."""
-        for pattern in claim.patterns:
+        """Every lease that may be in the way of a claim, each once."""
+        seen: set[str] = set()
+        for known in self._known_near(claim):
+            for name, lease in known.items():
+                if name not in seen:
+                    seen.add(name)
+                    yield lease
+
+    def _known_near(self, claim: Claim) -> Iterator[Mapping[str, Lease]]:
+        for pattern in claim.compared:
             beginning = pattern.beginning
             for length in range(len(beginning) + 1):
-                yield from self._at.get((claim.realm, beginning[:length]), _NONE).values()
+                yield self._at.get((claim.realm, beginning[:length]), _NONE)
             # What names one file has nothing below it.
             if not pattern.is_plain:
-                yield from self._below.get((claim.realm, beginning), _NONE).values()
+                yield self._below.get((claim.realm, beginning), _NONE)
 
     def _places(self, claim: Claim) -> Iterator[tuple[dict[_Place, dict[str, Lease]], _Place]]:
-        for pattern in claim.patterns:
+        for pattern in claim.compared:
             beginning = pattern.beginning
             yield self._at, (claim.realm, beginning)
             for length in range(len(beginning)):
@@ -125,7 +164,8 @@ class Leases:
         self._deadlines = Deadlines()
         #: Those who wait, by number and so in the order in which they came.
         self._line: dict[int, Claim] = {}
-        self._numbers = 0
+        #: How many numbers have been given out.
+        self.numbers = 0
 
     # Asking
 
@@ -136,6 +176,26 @@ class Leases:
                 return lease, pattern
         return None
 
+    def obstacles(self, claim: Claim, number: int | None = None) -> Iterator[Obstacle]:
+        """All that is in the way of a claim, which may be in line under this number; what is held comes first."""
+        for lease in self._index.near(claim):
+            if (pattern := lease.claim.is_in_the_way_of(claim)) is not None:
+                yield Obstacle(lease.claim, pattern, lease, held=True)
+        for earlier, other in self._line.items():
+            if number is not None and earlier >= number:
+                return
+            if (pattern := other.is_in_the_way_of(claim)) is not None:
+                yield Obstacle(other, pattern, self._waited_for_first(earlier, other), held=False)
+
+    def _waited_for_first(self, number: int, claim: Claim) -> Lease | None:
+        """The lease that somebody in line waits for, be it behind others."""
+        for earlier, other in reversed([(one, wanted) for one, wanted in self._line.items() if one <= number]):
+            if earlier == number or other.is_in_the_way_of(claim) is not None:
+                claim = other
+                if (found := self.conflict(claim)) is not None:
+                    return found[0]
+        return None
+
     def is_free(self, claim: Claim) -> bool:
         """True if it can be granted now: nothing that is held is in the way, and nobody who waits."""
         return not any(earlier.is_in_the_way_of(claim) for earlier in self._line.values()) and (
@@ -144,21 +204,21 @@ class Leases:
 
     def wait(self, claim: Claim) -> int:
         """Stand in line; the number to leave it by."""
-        self._numbers += 1
-        self._line[self._numbers] = claim
-        return self._numbers
+        self.numbers += 1
+        self._line[self.numbers] = claim
+        return self.numbers
 
     def leave(self, number: int) -> None:
         """Stand in line no more; again is no harm."""
         self._line.pop(number, None)
 
     def waited_for(self, number: int) -> set[str]:
-        """Whom somebody in line waits for: who holds what is in the way, and who came before and wants it too."""
+        """Whom else somebody in line waits for: who holds what is in the way, and who came before and wants it too."""
         return self._ahead(self._line[number], number)
 
     def ahead_of(self, claim: Claim) -> set[str]:
         """Whom somebody would wait for who asked for this now."""
-        return self._ahead(claim, self._numbers + 1)
+        return self._ahead(claim, self.numbers + 1)
 
     def _ahead(self, claim: Claim, number: int) -> set[str]:
         found = {lease.claim.party.name for lease in self._index.near(claim) if lease.claim.is_in_the_way_of(claim)}
@@ -167,7 +227,18 @@ class Leases:
                 break
             if other.is_in_the_way_of(claim):
                 found.add(other.party.name)
+        found.discard(claim.party.name)  # another command of the same party, which goes on meanwhile
         return found
+
+    def own_locks_ahead(self, claim: Claim) -> set[str]:
+        """The locks of the same party that are in the way of a claim of it."""
+        near = [lease for lease in self._index.near(claim) if lease.claim.party.name == claim.party.name]
+        return {lease.lease for lease in near if lease.claim.is_in_the_way_of(claim)}
+
+    def own_locks_around(self, claim: Claim) -> list[str]:
+        """The locks of the same party that the command runs within which asks; what else it says is not believed."""
+        around = [self.held[name] for name in claim.within if name in self.held]
+        return [lease.lease for lease in around if lease.claim.lock and lease.claim.party.name == claim.party.name]
 
     def next_in_line(self) -> Iterator[tuple[int, Claim]]:
         """Each claim in line that can be granted now, the first first. Grant it before the next one is taken."""
@@ -181,7 +252,7 @@ class Leases:
 
     def grant(self, claim: Claim, token: int, since: float, now: float) -> Lease:
         """Give somebody what is free."""
-        lease = Lease(lease=f"l{token}", token=token, claim=claim, since=since)
+        lease = Lease(lease=lease_name(token), token=token, claim=claim, since=since)
         self._put(lease)
         if not claim.party.run:
             self._deadlines.set(lease.lease, now + claim.ttl)
@@ -241,6 +312,16 @@ class Leases:
                 changed.append(now_it_is)
         return gone, changed
 
+    def departed(self, alive: Mapping[str, str], ended: Iterable[str]) -> list[int]:
+        """Those in line whose agent was ended or whose run is over, told as for `observe`: nobody could have it."""
+        on_purpose = set(ended)
+        parties = [(number, claim.party) for number, claim in self._line.items()]
+        return [
+            number
+            for number, party in parties
+            if party.name in on_purpose or (party.run and alive.get(party.name, party.run) != party.run)
+        ]
+
     def expire(self, now: float) -> list[Lease]:
         """Take away what is past its deadline."""
         gone = [self.held[name] for name in self._deadlines.past(now)]
@@ -253,9 +334,16 @@ class Leases:
         return self._deadlines.next()
 
     @classmethod
-    def restored(cls, leases: Iterable[Lease], now: float) -> Leases:
-        """As an earlier daemon granted them. What needs to be renewed has its whole time again, and nobody waits."""
+    def restored(
+        cls, leases: Iterable[Lease], now: float, *, line: Mapping[int, Claim] | None = None, numbers: int = 0
+    ) -> Leases:
+        """As an earlier daemon granted them. What needs to be renewed has its whole time again.
+
+        Those in line, by number, stand where they stood; `numbers` have been given out.
+        """
         found = cls()
+        found._line = dict(sorted((line or {}).items()))
+        found.numbers = numbers
         for lease in leases:
             found._put(lease)
             if lease.suspect or not lease.claim.party.run:

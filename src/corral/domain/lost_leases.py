@@ -56,7 +56,7 @@ class LostLeases:
         if not self._lost or lease.claim.mode != EXCLUSIVE:
             return []
         changed = []
-        for name in dict.fromkeys(one.lease for one in self._index.near(lease.claim)):
+        for name in [one.lease for one in self._index.near(lease.claim)]:
             lost = self._lost[name]
             if lease.claim.is_in_the_way_of(lost.lease.claim) is not None:
                 now_it_is = replace(lost, takers=(*lost.takers, lease)[-MOST_TAKERS:])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 #: More than any honest file; a program that writes deeper ones wants something else than to be read.
 _DEEPEST = 64
@@ -30,6 +30,8 @@ class _Node:
     members: Mapping[str, _Node]
     #: Of a list: its items.
     items: Sequence[_Node] = ()
+    #: Of a member: where its name stands.
+    key: int = -1
 
 
 def read(text: str) -> dict[str, object]:
@@ -89,6 +91,22 @@ def without_item(text: str, path: Sequence[str], index: int) -> str:
     before = items[index - 1].end
     comma = _after_blank(text, before)
     return text[:comma] + text[comma + 1 : items[index].start].rstrip() + text[items[index].end :]
+
+
+def without_member(text: str, path: Sequence[str]) -> str:
+    """The text without the member that the path leads to."""
+    node = _root(text)
+    for name in path[:-1]:
+        node = node.members[name]
+    members = list(node.members.values())
+    index = list(node.members).index(path[-1])
+    if index + 1 < len(members):
+        return text[: members[index].key] + text[members[index + 1].key :]
+    if not index:
+        return text[: node.start + 1] + text[node.end - 1 :]
+    before = members[index - 1].end
+    comma = _after_blank(text, before)
+    return text[:comma] + text[comma + 1 : members[index].key].rstrip() + text[members[index].end :]
 
 
 def _below(path: Sequence[str], value: object) -> object:
@@ -204,7 +222,7 @@ def _object(text: str, start: int, depth: int) -> _Node:
         at = _after_blank(text, key.end())
         if text[at : at + 1] != ":":
             raise _mistake(text, at)
-        member = _node(text, _after_blank(text, at + 1), depth + 1)
+        member = replace(_node(text, _after_blank(text, at + 1), depth + 1), key=key.start())
         value[name], members[name] = member.value, member
         at = _next_item(text, member.end, "}")
     return _Node(start, at + 1, value, members)

@@ -38,13 +38,18 @@ class MergeQueue:
                 f"there is no merge {name_of(number)}", "corral merge ls --all shows those that there are"
             ) from None
 
-    def line(self) -> list[Merge]:
-        """Those that are on the way, the first first."""
-        return sorted((merge for merge in self._merges.values() if merge.is_on_the_way), key=lambda merge: merge.place)
+    def line(self, repository: str = "") -> list[Merge]:
+        """Those that are on the way, the first first; of all repositories, or of the one that is named."""
+        found = (merge for merge in self._merges.values() if merge.is_on_the_way and merge.belongs_to(repository))
+        return sorted(found, key=lambda merge: merge.place)
 
-    def waiting_of(self, branch: str) -> Merge | None:
-        """The entry of a branch that is on the way."""
-        return next((merge for merge in self._merges.values() if merge.branch == branch and merge.is_on_the_way), None)
+    def elsewhere(self, repository: str) -> list[Merge]:
+        """Those that are on the way into another repository: nothing is done with them here."""
+        return [merge for merge in self.line() if not merge.belongs_to(repository)]
+
+    def waiting_of(self, branch: str, repository: str = "") -> Merge | None:
+        """The entry of a branch of that repository that is on the way."""
+        return next((merge for merge in self.line(repository) if merge.branch == branch), None)
 
     # Coming and going
 
@@ -57,39 +62,46 @@ class MergeQueue:
     def cancel(self, number: int, revision: int, time: float) -> Merge:
         """Take it out of the line, unless it is at an end or about to land."""
         merge = self.get(number)
+        reason = ""
         if merge.state == LANDING:
-            raise RefusedError(f"{merge.name} is just going into {merge.target}", "git revert undoes it afterwards")
+            if not merge.waits:
+                raise RefusedError(f"{merge.name} is just going into {merge.target}", "git revert undoes it afterwards")
+            reason = f"it was about to go into {merge.target}: git log {merge.target} tells whether it did"
         if not merge.is_on_the_way:
             raise RefusedError(f"{merge.name} is {merge.state} already", "there is nothing to cancel")
-        return self.change(number, revision, time, state=CANCELLED, step="", group=0)
+        return self.change(number, revision, time, state=CANCELLED, step="", group=0, reason=reason)
 
     def retry(self, merge: Merge, revision: int, time: float) -> Merge:
         """Put one that is at an end into the line again, at its end, as it is given here."""
-        self.check_retry(merge.number)
+        self.check_retry(merge.number, merge.repository)
         self._check_room()
         self._merges[merge.number] = merge
         return self.change(
             merge.number, revision, time,
             place=revision, group=0, state=QUEUED, attempt=merge.attempt + 1,
-            step="", reason="", remedy="", files=(), base="", commit="", batch=(), gates=(),
+            step="", reason="", remedy="", files=(), base="", commit="", batch=(), gates=(), told_to_wait=False,
         )  # fmt: skip
 
-    def check_retry(self, number: int) -> None:
-        """Raise `RefusedError` for one that is in line, or in the target."""
+    def check_retry(self, number: int, repository: str = "") -> None:
+        """Raise `RefusedError` for one that is in line, or in the target, or of another repository."""
         merge = self.get(number)
+        if not merge.belongs_to(repository):
+            raise RefusedError(
+                f"{merge.name} is of another repository, {merge.repository}", "corral up there, then try it again"
+            )
         if merge.is_on_the_way:
             raise RefusedError(f"{merge.name} is {merge.state}, and so on its way", "corral merge show tells how far")
         if merge.state == MERGED:
             raise RefusedError(f"{merge.name} is merged", "submit the branch again if there is more on it")
-        other = self.waiting_of(merge.branch)
+        other = self.waiting_of(merge.branch, repository)
         if other is not None:
             raise RefusedError(f"{other.name} of {merge.branch} is on its way", f"corral merge show {other.name}")
 
     # Trying
 
-    def next_batch(self, most: int) -> list[Merge]:
+    def next_batch(self, most: int, repository: str = "") -> list[Merge]:
         """Those to be tried next, in their order: the rest of a group that failed together, or the first in line."""
-        line = self.line()
+        line = self.line(repository)
         if not line:
             return []
         group = line[0].group

@@ -12,6 +12,8 @@ QUEUED, TESTING, LANDING = "queued", "testing", "landing"
 #: stale, or its commit is gone; somebody wants it no more.
 MERGED, CONFLICT, FAILED, REFUSED, CANCELLED = "merged", "conflict", "failed", "refused", "cancelled"
 ON_THE_WAY = frozenset((QUEUED, TESTING, LANDING))
+#: How the step of one begins that waits for somebody.
+WAITS = "waits: "
 STATES = (QUEUED, TESTING, LANDING, MERGED, CONFLICT, FAILED, REFUSED, CANCELLED)
 
 
@@ -46,6 +48,9 @@ class Merge:
     tip: str
     subject: str
     target: str
+    #: The repository that it was submitted in, by the directory that git keeps it in. A team of this name can be up in
+    #: another one later, a clone, and it is not merged there. Empty if it is not known.
+    repository: str = ""
     #: Who is accountable: the agent whose work it is, empty if it is a person's own; and the person, as the kernel
     #: says.
     agent: str
@@ -78,6 +83,8 @@ class Merge:
     #: With which others it was tested last, itself included.
     batch: tuple[int, ...] = ()
     gates: tuple[GateRun, ...] = ()
+    #: Whose it is has been told by a message that it waits for somebody.
+    told_to_wait: bool = False
 
     @property
     def name(self) -> str:
@@ -91,6 +98,15 @@ class Merge:
     @property
     def is_on_the_way(self) -> bool:
         return self.state in ON_THE_WAY
+
+    @property
+    def waits(self) -> bool:
+        """Nothing is done with it until something else has changed; `step` says what."""
+        return self.is_on_the_way and self.step.startswith(WAITS)
+
+    def belongs_to(self, repository: str) -> bool:
+        """False if it was submitted in another repository."""
+        return not self.repository or not repository or self.repository == repository
 
 
 def name_of(number: int) -> str:

@@ -33,6 +33,11 @@ class Team:
     file: str
     directory: str
     repo: str | None
+    #: The directory that git keeps the repository in, as it really is: the same for all its worktrees, and another one
+    #: for a clone. Empty if there is none, or if it was not looked at yet.
+    repository: str = ""
+    #: Names that differ in case alone are one file of it.
+    ignore_case: bool = False
     #: Unix time of the first `up`.
     created_at: float
     #: Whether systemd is used: "auto", "require" or "off".

@@ -63,6 +63,15 @@ def can_be_a_branch(name: str) -> bool:
     )
 
 
+def why_never_a_branch(name: str) -> str:
+    """Of one that `can_be_a_branch` is false for: why it is no branch here, in words that follow its name."""
+    if len(name.encode("utf-8", "surrogateescape")) > _LONGEST_TARGET:
+        return f"is longer than the {_LONGEST_TARGET} bytes that the name of a branch may have here: git branch -m NAME"
+    if any("\udc80" <= letter <= "\udcff" for letter in name):
+        return "has bytes in it that are no UTF-8, and cannot be submitted: git branch -m NAME gives it another name"
+    return "cannot be the name of a branch"
+
+
 def _gates(table: Table) -> tuple[str, ...]:
     said = table.take("gates", list, _GATES_EXAMPLE)
     found: list[str] = []

@@ -263,7 +263,10 @@ class Backlog:
         return self._put(_noted(found, moment, note)) if note else Changed([found], is_change=False)
 
     def done(self, task: str, token: int, moment: Moment, result: str = "", note: str = "") -> Changed:
-        """It is done, and what only waited for it is ready."""
+        """It is done, and what only waited for it is ready. Again with the token that did it changes nothing."""
+        known = self.get(task)
+        if known.state == DONE and known.token == token:
+            return Changed([known], is_change=False)
         found = self._claimed(task, token)
         check_text("the result", result, LARGEST_TEXT)
         return self._end(_noted(found, moment, note), moment, DONE, result)

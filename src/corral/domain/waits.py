@@ -105,6 +105,7 @@ class Waits:
             f"that wait would never end: {told}",
             "release what you hold, or do something else first",
             cycle=[waiter for waiter, _, _ in way],
+            holder=way[0][1],
         )
 
     def _way_back(self, new: _Wait) -> list[tuple[str, str, str]] | None:

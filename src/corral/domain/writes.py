@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from corral.domain.errors import WrongUseError
 from corral.domain.leases import SHARED, Lease
 from corral.domain.lost_leases import Lost
-from corral.domain.path_patterns import Pattern, of_file, parse
+from corral.domain.path_patterns import Pattern, folded, of_file
 
 #: Why a write is refused: another party holds it; it was lost to another party; a later run of the same agent holds it.
 HELD, LOST, STALE = "held", "lost", "stale"
@@ -120,15 +118,6 @@ def refusals(writes: Writes, paths: Sequence[str], most: int) -> list[Refusal]:
             if len(found) == most:
                 break
     return found
-
-
-@lru_cache(maxsize=4096)
-def folded(pattern: Pattern) -> Pattern:
-    """The pattern of names without case. One that cannot be without it (`[Z-a]`) is taken as it is."""
-    try:
-        return parse(pattern.text.casefold())
-    except WrongUseError:
-        return pattern
 
 
 def _why(lease: Lease, writer: Writer, *, shared: bool) -> str:

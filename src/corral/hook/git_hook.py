@@ -9,17 +9,18 @@ import os
 import sys
 
 from corral.domain.errors import CorralError
-from corral.hook.asking import Asker, DaemonSilentError, refused_writes
-from corral.hook.git_changes import moved, staged
-from corral.hook.reading_git import GitFailedError, output_of
+from corral.hook.asking import LOST, Asker, DaemonSilentError, refused_writes
+from corral.hook.git_changes import Moves, moves, staged
+from corral.hook.reading_git import GitFailedError, git_path
 from corral.places import Places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
     from corral.hook.asking import Refused
+    from corral.hook.git_changes import Update
 
 ALLOWED, REFUSED, FAILED = 0, 3, 4
 
@@ -29,9 +30,14 @@ _STASH = "refs/stash"
 
 
 class Settings:
-    """Of one worktree; the words that a script passes are `name=value`."""
+    """Of one worktree; the words that a script passes are `name=value`.
 
-    __slots__ = ("agent", "home", "ignore_case", "instance", "runtime", "stash", "target", "team", "unreachable")
+    A script may have been written by an earlier version, and then says nothing of what came later.
+    """
+
+    __slots__ = (
+        "agent", "home", "ignore_case", "instance", "runtime", "stash", "target", "team", "unreachable",
+    )  # fmt: skip
 
     def __init__(self, words: "Sequence[str]") -> None:
         given = dict(word.split("=", 1) for word in words)
@@ -40,10 +46,10 @@ class Settings:
         self.instance = given["instance"]
         self.team = given["team"]
         self.agent = given["agent"]
-        self.ignore_case = given["ignore_case"] == "1"
-        self.unreachable = given["unreachable"]
-        self.stash = given["stash"]
-        self.target = given["target"]
+        self.ignore_case = given.get("ignore_case") == "1"
+        self.unreachable = given.get("unreachable", "deny")
+        self.stash = given.get("stash", "deny")
+        self.target = given.get("target", "")
 
 
 def main() -> "NoReturn":
@@ -62,51 +68,62 @@ def main() -> "NoReturn":
 
 def judge(hook: str, settings: Settings) -> int:
     """The exit code for one call of a hook; what is refused is told on standard error."""
-    if hook == "reference-transaction":
-        lines = os.fsdecode(sys.stdin.buffer.read()).split("\n")
-        updates = [(old, new, ref) for old, new, ref in (line.split(" ", 2) for line in lines if line)]
-        if settings.stash == "deny" and _moves(_STASH, updates):
-            return _refuse_stash()
-        if settings.target and _moves(f"refs/heads/{settings.target}", updates):
-            return _refuse_target(settings.target)
-        paths = moved(updates)
-    else:
+    if hook != "reference-transaction":
         paths = staged()
-    return _judge_paths(paths, settings) if paths else ALLOWED
+        return _judge_paths(paths, lambda: paths, settings) if paths else ALLOWED
+    lines = os.fsdecode(sys.stdin.buffer.read()).split("\n")
+    updates = [(old, new, ref) for old, new, ref in (line.split(" ", 2) for line in lines if line)]
+    refused = _judge_refs(updates, settings)
+    if refused != ALLOWED:
+        return refused
+    brought = Moves(updates)
+    paths = brought.at_most()
+    return _judge_paths(paths, brought.exactly, settings) if paths else ALLOWED
 
 
-def _moves(ref: str, updates: "Sequence[tuple[str, str, str]]") -> bool:
-    """True if the ref comes to be at another commit.
+def _judge_refs(updates: "Sequence[Update]", settings: Settings) -> int:
+    """Some refs are not an agent's to move, whatever is in the commits."""
+    own = f"refs/heads/corral/{settings.team}/"
+    for _, new, ref in updates:
+        if ref == _STASH and settings.stash == "deny" and moves(ref, new) and (new.strip("0") or _is_more_stashed()):
+            return _refuse_stash()
+        if settings.target and ref == f"refs/heads/{settings.target}" and moves(ref, new):
+            return _refuse_target(settings.target)
+        other = ref.removeprefix(own).partition(".")[0] if ref.startswith(own) else settings.agent
+        if other != settings.agent and moves(ref, new):
+            return _refuse_branch(ref, f"{settings.team}/{other}")
+    return ALLOWED
 
-    Not if it is packed: then it comes to be where it is. And not if it goes: before a stash is taken out git asks
-    nobody, and to refuse what is left of that would leave half of it; an old git packs in two steps, and takes the ref
-    away in the second.
+
+def _is_more_stashed() -> bool:
+    """Whether the stash goes with something in it (`clear`). When its last entry is taken out, git asks after that, and
+    to refuse what is left to do would leave half of it.
     """
-    return any(name == ref and new.strip("0") and new != _commit_of(ref) for _, new, name in updates)
-
-
-def _commit_of(ref: str) -> str:
-    """What the ref is at now; empty if it is not there."""
     try:
-        return output_of("rev-parse", "--quiet", "--verify", ref).decode("ascii").strip()
-    except GitFailedError:
-        return ""
+        return os.stat(git_path("logs/refs/stash")).st_size > 0
+    except OSError:
+        return False
 
 
-def _judge_paths(paths: "list[bytes]", settings: Settings) -> int:
+def _judge_paths(paths: "list[bytes]", exactly: "Callable[[], list[bytes]]", settings: Settings) -> int:
+    """Judge by paths that are more than need be; only if they are refused is it looked at exactly which it would be."""
     # An agent of the team that works in another's worktree writes in its own name, and anybody else in the name of the
     # worktree's agent. An agent of another team may have another repository, where nobody holds this.
     asker = Asker.from_environment(settings.instance)
     if asker is None or asker.team != settings.team:
         asker = Asker(settings.team, settings.agent)
     places = Places(settings.home, settings.runtime)
+
+    def refused(of: "list[bytes]") -> "list[Refused]":
+        return refused_writes(places, asker, of, ignore_case=settings.ignore_case, shared=False) if of else []
+
     try:
-        refused = refused_writes(places, asker, paths, ignore_case=settings.ignore_case, shared=False)
+        found = refused(paths) and refused(exactly())
     except DaemonSilentError as error:
-        return _without_answer(error, settings)
-    if not refused:
+        return _without_answer(error, settings) if exactly() else ALLOWED
+    if not found:
         return ALLOWED
-    _tell_refusal(refused)
+    _tell_refusal(found)
     return REFUSED
 
 
@@ -117,6 +134,11 @@ def _tell_refusal(refused: "Sequence[Refused]") -> None:
     if len(refused) > _MOST_NAMED:
         sys.stderr.write(f"  and {len(refused) - _MOST_NAMED} more\n")
     first = refused[0]
+    if first.why == LOST:
+        remedy(
+            f"look at what has changed there meanwhile, then acquire it again: corral lease acquire '{first.pattern}'"
+        )
+        return
     remedy(
         f"leave it out of the commit, wait for it (corral lease acquire --wait 10m '{first.pattern}'), "
         f"or ask {first.holder} to release it (corral msg send {first.holder} '…')"
@@ -148,6 +170,12 @@ def _refuse_target(target: str) -> int:
         "commit to your own branch, then corral merge submit; "
         'target = "allow" below [enforcement] in corral.toml permits it'
     )
+    return REFUSED
+
+
+def _refuse_branch(ref: str, other: str) -> int:
+    tell(f"refused: {ref.removeprefix('refs/heads/')} is the branch of {other}")
+    remedy(f"work on your own branch; corral msg send {other} '…' asks for what you need there")
     return REFUSED
 
 

@@ -41,9 +41,9 @@ def output_of(*arguments: "str | bytes", feed: bytes = b"") -> bytes:
     return b"".join(pieces)
 
 
-def names(output: bytes) -> "list[bytes]":
-    """The paths of an output with a NUL behind each."""
-    return [name for name in output.split(b"\0") if name]
+def git_path(name: str) -> str:
+    """Where git has a file of its own, in the worktree's directory or in that of the repository."""
+    return os.fsdecode(output_of("rev-parse", "--git-path", name)).rstrip("\n")
 
 
 def _start(arguments: "Sequence[str | bytes]", feeding: int, writing: int) -> int:

@@ -44,6 +44,7 @@ from corral.ports.keeper import (
     Workspace,
     WorkspaceRemoval,
 )
+from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.processes import Execution, Process, ProcessOrder
 from corral.ports.reports import Report
 from corral.ports.usage import Usage
@@ -102,8 +103,11 @@ class KeeperService(MergeVerbs):
     async def repository(self, path: str) -> Repository:
         return await self._tools.workspaces.repository(path)
 
-    async def real_paths(self, directory: str, paths: list[str]) -> list[str | None]:
-        return await asyncio.to_thread(_real_paths, directory, paths)
+    async def real_paths(self, directory: str, paths: list[str]) -> list[RealPath]:
+        return await asyncio.to_thread(self._tools.real_paths, directory, paths)
+
+    async def symbolic_links(self, directory: str) -> SymbolicLinks:
+        return await asyncio.to_thread(self._tools.symbolic_links, directory)
 
     async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
         return await asyncio.to_thread(self._tools.look_at_files, cwd, paths, tops)
@@ -241,16 +245,6 @@ class KeeperService(MergeVerbs):
             listener(report)
 
 
-def _real_paths(directory: str, paths: list[str]) -> list[str | None]:
-    top = os.path.realpath(directory)
-    found: list[str | None] = []
-    for path in paths:
-        real = os.path.realpath(os.path.join(top, path))
-        inside = real == top or real.startswith(top.rstrip("/") + "/")
-        found.append(os.path.relpath(real, top) if inside else None)
-    return found
-
-
 class _Verb:
     """A method of the service with the types of its arguments, so that what arrives is checked before it is used."""
 
@@ -270,11 +264,11 @@ class _Verb:
 
 #: The verbs of the port and no others can be called.
 VERBS = frozenset(
-    """hello inventory repository real_paths look_at_files prepare_workspace guard_workspace register_server
-    register_hooks inspect_workspaces remove_workspace prepare start over watch_ready freeze limit usage stop
-    take_down bystanders census send forget_agent screen attach_command read_log execute processes read_process
-    wait_process write_process resize_process signal_process end_process forget_processes host_ports listening
-    file_history shelter_daemon shut_down
+    """hello inventory repository real_paths symbolic_links look_at_files prepare_workspace guard_workspace
+    register_server register_hooks inspect_workspaces remove_workspace prepare start over watch_ready freeze limit
+    usage stop take_down bystanders census send forget_agent screen attach_command read_log execute processes
+    read_process wait_process write_process resize_process signal_process end_process forget_processes host_ports
+    listening file_history shelter_daemon shut_down
     merge_look merge_build merge_checkout merge_clear merge_land start_gate wait_gate""".split()
 )
 #: Verbs that may wait for long, and for somebody who may go away.

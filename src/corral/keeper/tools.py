@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from corral.ports.containment import Containment
 from corral.ports.history import FileHistory
 from corral.ports.keeper import Bystander, HostPorts, Listening, SeenFile
+from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.merging import MergeGit
 from corral.ports.processes import Processes, ProcessListener
 from corral.ports.recording import Launches, Log
@@ -38,6 +39,9 @@ class HostTools:
     host_ports: Callable[[Sequence[int]], HostPorts]
     #: What the processes of agents (agent → pids) listen on, and who else listens on some ports.
     listening: Callable[[Mapping[str, Sequence[int]], Sequence[int]], list[Listening]]
+    #: Where paths below a directory lead, and the symbolic links that are below it.
+    real_paths: Callable[[str, Sequence[str]], list[RealPath]]
+    symbolic_links: Callable[[str], SymbolicLinks]
     #: What files are: where paths begin, the paths, and the directories that count.
     look_at_files: Callable[[str, Sequence[str], Sequence[str]], list[SeenFile]]
     log: Callable[[str, str], Log]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corral.mcp.calls import DEFAULT_WAIT, LONGEST_WAIT, Arguments, Call
-from corral.mcp.parameters import NUMBER, TEXT, WHOLE_NUMBER, Parameter
+from corral.mcp.parameters import NUMBER, REVISIONS, TEXT, VARIABLES, WHOLE_NUMBER, WORDS, Parameter
 from corral.mcp.telling import field, listing, record, told
 from corral.mcp.tool import Tool
 from corral.mcp.words import Record
@@ -99,6 +99,11 @@ def kv_watch(arguments: Arguments) -> Call:
         ),
         wait=float(wait),
     )
+
+
+def kv_transact(arguments: Arguments) -> Call:
+    """`corral kv txn`"""
+    return Call(method="POST", path="/v1/kv", body=dict(arguments))
 
 
 def _condition(arguments: Arguments, key: str) -> dict[str, object]:
@@ -258,4 +263,31 @@ old that changes after it are not kept any more is an error: call kv_list, and g
     reads_only=True,
 )
 
-KV_TOOLS = (KV_GET, KV_PUT, KV_REMOVE, KV_LIST, KV_WATCH)
+KV_TRANSACT = Tool(
+    name="kv_transact",
+    cli="kv txn",
+    title="Change several shared values at once",
+    description=told("""
+Change several shared values together: all of what you give is done, or nothing. Nobody ever sees a part of it. Use it
+where values belong together, such as a plan and who works on which part of it. With if_revisions nothing is changed if
+one of those keys is not as you saw it any more: you get an error that names the key and the revision that it has now;
+then read again, and decide anew. You may also give there keys that you only rely on and do not change.
+"""),
+    parameters=(
+        Parameter(
+            name="puts", kind=VARIABLES, about="Values by key, each any text: what is to be put. At most 1 MiB each."
+        ),
+        Parameter(name="drops", kind=WORDS, about="Keys to remove. One that does not exist is no error."),
+        Parameter(
+            name="if_revisions",
+            kind=REVISIONS,
+            about="By key, the revision that it must have, as kv_get told you; 0: it must not exist.",
+        ),
+    ),
+    result=_CHANGED,
+    call=kv_transact,
+    words=changed_words,
+    destroys=True,
+)
+
+KV_TOOLS = (KV_GET, KV_PUT, KV_REMOVE, KV_LIST, KV_WATCH, KV_TRANSACT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from corral.domain.errors import NotFoundError
-from corral.mcp.calls import LONGEST_WAIT, Arguments, Call
+from corral.mcp.calls import DEFAULT_WAIT, LONGEST_WAIT, Arguments, Call
 from corral.mcp.parameters import FLAG, NUMBER, TEXT, WORDS, Parameter
 from corral.mcp.telling import field, listing, record, told
 from corral.mcp.tool import Tool
@@ -13,7 +13,7 @@ from corral.mcp.words import Record
 
 _NAME = re.compile(r"l[0-9]{1,19}")
 
-_LEASE = record(
+LEASE = record(
     {
         "lease": field("string", "its name: give it to lease_release"),
         "token": field("integer", "greater than that of every earlier lease"),
@@ -25,7 +25,7 @@ _LEASE = record(
         "suspect": field("boolean", "its holder has died: it goes at `expires_at`"),
     }
 )
-_LEASES = record({"leases": listing(_LEASE, "all leases on this repository, the oldest first")})
+_LEASES = record({"leases": listing(LEASE, "all leases on this repository, the oldest first")})
 _FREE = record(
     {
         "free": field("boolean", "nobody else holds them; otherwise you get an error that names the holder"),
@@ -56,6 +56,14 @@ def lease_check(arguments: Arguments) -> Call:
     paths = arguments["paths"]
     assert isinstance(paths, list)
     return Call(method="GET", path="/v1/leases/check", parameters=tuple(("path", str(path)) for path in paths))
+
+
+def lease_wait(arguments: Arguments) -> Call:
+    """`corral lease wait`"""
+    wait = arguments["wait"]
+    assert isinstance(wait, int | float)
+    body = {"patterns": arguments["patterns"], "shared": arguments["shared"], "wait": wait}
+    return Call(method="POST", path="/v1/leases/wait", body=body, wait=float(wait))
 
 
 def lease_list(_: Arguments) -> Call:
@@ -89,6 +97,14 @@ def list_words(answer: Record) -> str:
     return "\n".join(rows) or "nobody holds anything"
 
 
+_PATTERNS = Parameter(
+    name="patterns",
+    kind=WORDS,
+    required=True,
+    about="Paths from the top of the repository, at most 64. `src/api/` is everything below, `*` and `?` stay within a "
+    "name, `**` is any number of directories: src/**/*.py. A backslash before a character takes it as it is.",
+)
+
 LEASE_ACQUIRE = Tool(
     name="lease_acquire",
     cli="lease acquire",
@@ -104,14 +120,7 @@ You need not renew it: it is yours as long as you run. Give it back with lease_r
 committed.
 """),
     parameters=(
-        Parameter(
-            name="patterns",
-            kind=WORDS,
-            required=True,
-            about="Paths from the top of the repository, at most 64. `src/api/` is everything below, `*` and `?` stay "
-            "within a name, `**` is any number of directories: src/**/*.py. A backslash before a character takes it as "
-            "it is.",
-        ),
+        _PATTERNS,
         Parameter(
             name="shared",
             kind=FLAG,
@@ -127,7 +136,7 @@ committed.
             about=f"Seconds to stand in line if somebody else has it: 0 without it, at most {LONGEST_WAIT:g}.",
         ),
     ),
-    result=_LEASE,
+    result=LEASE,
     call=lease_acquire,
     words=lease_words,
 )
@@ -148,7 +157,7 @@ still hold when you end is given back by itself.
             about="The name that lease_acquire answered with, or that lease_list shows; such as l57.",
         ),
     ),
-    result=_LEASE,
+    result=LEASE,
     call=lease_release,
     words=released_words,
 )
@@ -190,4 +199,37 @@ nobody's way, and to find leases of your own that you forgot.
     reads_only=True,
 )
 
-LEASE_TOOLS = (LEASE_ACQUIRE, LEASE_RELEASE, LEASE_CHECK, LEASE_LIST)
+LEASE_WAIT = Tool(
+    name="lease_wait",
+    cli="lease wait",
+    title="Wait until files are free",
+    description=told("""
+Wait until nobody else holds files, without taking them. Use it when you only want to know that somebody is done with
+them, such as before you read or test what they change. To have the files then, use lease_acquire with `wait` instead:
+between this answer and your next call somebody else may take them. If they are not free in time, or if the wait could
+never end, you get an error that names the holder.
+"""),
+    parameters=(
+        _PATTERNS,
+        Parameter(
+            name="shared",
+            kind=FLAG,
+            default=False,
+            about="true: others may go on reading them; it is enough that nobody may write.",
+        ),
+        Parameter(
+            name="wait",
+            kind=NUMBER,
+            default=DEFAULT_WAIT,
+            least=0,
+            most=LONGEST_WAIT,
+            about=f"Seconds to wait: {DEFAULT_WAIT:g} without it, at most {LONGEST_WAIT:g}.",
+        ),
+    ),
+    result=_FREE,
+    call=lease_wait,
+    words=free_words,
+    reads_only=True,
+)
+
+LEASE_TOOLS = (LEASE_ACQUIRE, LEASE_RELEASE, LEASE_CHECK, LEASE_WAIT, LEASE_LIST)

@@ -53,6 +53,12 @@ _WAIT = Parameter(
     about=f"Seconds until the answer comes, if it is not at an end before: 0 without it, at most {LONGEST_WAIT:g}.",
 )
 _ID = Parameter(name="merge", kind=TEXT, required=True, about="The id that merge_submit answered with, such as q12.")
+_TOKEN = Parameter(
+    name="token",
+    kind=WHOLE_NUMBER,
+    least=0,
+    about="The token of a lease that your change relies on: it goes in only while you hold that lease.",
+)
 
 
 def merge_submit(arguments: Arguments) -> Call:
@@ -81,7 +87,8 @@ def merge_cancel(arguments: Arguments) -> Call:
 
 def merge_retry(arguments: Arguments) -> Call:
     """`corral merge retry`"""
-    return Call(method="POST", path=f"{_path(arguments)}/retry", body={})
+    tokens = [arguments["token"]] if "token" in arguments else []
+    return Call(method="POST", path=f"{_path(arguments)}/retry", body={"tokens": tokens})
 
 
 def _path(arguments: Arguments) -> str:
@@ -142,12 +149,7 @@ files that somebody else holds.
 """),
     parameters=(
         Parameter(name="branch", kind=TEXT, about="The branch; without it, the one that your workspace is on."),
-        Parameter(
-            name="token",
-            kind=WHOLE_NUMBER,
-            least=0,
-            about="The token of a lease that your change relies on: it goes in only while you hold that lease.",
-        ),
+        _TOKEN,
         _WAIT,
     ),
     result=_SUBMITTED,
@@ -205,9 +207,10 @@ MERGE_RETRY = Tool(
     title="Hand a branch in again",
     description=told("""
 Hand a branch in again that did not go in, with what is committed on it now. Mend it first: bring the target into your
-branch (git merge), resolve what is in conflict or repair what the test found, and commit.
+branch (git merge), resolve what is in conflict or repair what the test found, and commit. It relies on the tokens that
+it had, unless you give another.
 """),
-    parameters=(_ID,),
+    parameters=(_ID, _TOKEN),
     result=_WHOLE,
     call=merge_retry,
     words=merge_words,

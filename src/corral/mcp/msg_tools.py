@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from corral.client.wire import LONGEST_ID
 from corral.domain.errors import NotFoundError
 from corral.mcp.calls import LONGEST_WAIT, Arguments, Call
 from corral.mcp.parameters import NUMBER, TEXT, WORDS, Parameter
@@ -76,8 +77,8 @@ def message_ack(arguments: Arguments) -> Call:
 def _path(arguments: Arguments, rest: str) -> str:
     message = str(arguments["message"])
     # Nothing but an id may get into the path of a request.
-    if not (message.isascii() and message.isalnum()):
-        raise NotFoundError(f"there is no message {message!r}", "message_inbox shows those that you got")
+    if not (message.isascii() and message.isalnum()) or len(message) > LONGEST_ID:
+        raise NotFoundError(f"there is no message {message[:LONGEST_ID]!r}", "message_inbox shows those that you got")
     return f"/v1/messages/{message}{rest}"
 
 

@@ -15,6 +15,7 @@ NUMBER = "number"
 WHOLE_NUMBER = "whole number"
 WORDS = "words"
 VARIABLES = "variables"
+REVISIONS = "revisions"
 
 #: kind → its schema, and what it is in words.
 _KINDS: Mapping[str, tuple[Mapping[str, object], str]] = {
@@ -24,6 +25,10 @@ _KINDS: Mapping[str, tuple[Mapping[str, object], str]] = {
     WHOLE_NUMBER: ({"type": "integer"}, "a whole number"),
     WORDS: ({"type": "array", "items": {"type": "string"}}, "a list of strings"),
     VARIABLES: ({"type": "object", "additionalProperties": {"type": "string"}}, "an object with strings as values"),
+    REVISIONS: (
+        {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
+        "an object with whole numbers from 0 on as values",
+    ),
 }
 
 
@@ -105,4 +110,6 @@ def _fits(kind: str, value: object) -> bool:
         return isinstance(value, list) and all(isinstance(word, str) for word in value)
     if kind == VARIABLES:
         return isinstance(value, dict) and all(isinstance(word, str) for word in value.values())
+    if kind == REVISIONS:
+        return isinstance(value, dict) and all(type(number) is int and number >= 0 for number in value.values())
     return isinstance(value, int if kind == WHOLE_NUMBER else int | float) and not isinstance(value, bool)

@@ -107,7 +107,7 @@ def make_server(daemon: Daemon) -> Server[dict[str, object]]:
         given = request.arguments or {}
         try:
             call = tool.call(checked(tool.name, tool.parameters, given))
-            record = _record(await _asked(daemon, call, context))
+            record = _record(await _asked(daemon, call, context), tool)
         except CorralError as error:
             return _refusal(error)
         text = types.TextContent(type="text", text=tool.words(record))
@@ -147,9 +147,9 @@ async def _report_progress(context: Context, wait: float) -> None:
         await context.session.report_progress(round(time.monotonic() - began), wait, "still waiting")
 
 
-def _record(document: object) -> dict[str, object]:
+def _record(document: object, tool: Tool) -> dict[str, object]:
     """The answer as an object: what a tool answers with must be one."""
-    record = document if isinstance(document, dict) else {"processes": document}
+    record = document if isinstance(document, dict) else {tool.listed_as: document}
     if isinstance(note := record.get("note"), str):
         record["note"] = in_terms_of_tools(note)
     return record

@@ -55,6 +55,11 @@ def task_list(arguments: Arguments) -> Call:
     )
 
 
+def task_show(arguments: Arguments) -> Call:
+    """`corral task show`"""
+    return Call(method="GET", path=f"/v1/tasks/{path_word(str(arguments['task']))}")
+
+
 def _about(arguments: Arguments, what: str) -> Call:
     # Nothing but what can be an id may get into the path of a request.
     task = path_word(str(arguments["task"]))

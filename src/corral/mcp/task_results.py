@@ -30,16 +30,24 @@ CLAIMED = record(
         "notes": _NOTES,
     }
 )
-CHANGED = record(
+_OF_A_TASK = {
+    "task": _TASK_FIELD,
+    "title": field("string", "what is to be done"),
+    "state": field("string", "ready, waiting, delayed, claimed, done or dead"),
+    "priority": field("integer", "greater is sooner"),
+    "attempt": field("integer", "how often it was tried"),
+    "claimed_by": field(["string", "null"], "whose it is now: an agent as TEAM/AGENT, or a person; else null"),
+    "token": field(["integer", "null"], "of the claim; null if there is none"),
+    "waits_for": listing({"type": "string"}, "tasks that must be done before it and are not"),
+}
+CHANGED = record(_OF_A_TASK)
+SHOWN = record(
     {
-        "task": _TASK_FIELD,
-        "title": field("string", "what is to be done"),
-        "state": field("string", "ready, waiting, delayed, claimed, done or dead"),
-        "priority": field("integer", "greater is sooner"),
-        "attempt": field("integer", "how often it was tried"),
-        "claimed_by": field(["string", "null"], "whose it is now: an agent as TEAM/AGENT, or a person; else null"),
-        "token": field(["integer", "null"], "of the claim; null if there is none"),
-        "waits_for": listing({"type": "string"}, "tasks that must be done before it and are not"),
+        **_OF_A_TASK,
+        "body": field("string", "all there is to know about it"),
+        "result": field("string", "what came of it; empty before it is done"),
+        "added_by": field("string", "who asked for it: an agent as TEAM/AGENT, or a person"),
+        "notes": _NOTES,
     }
 )
 LISTED = record(
@@ -64,12 +72,24 @@ def claimed_words(answer: Record) -> str:
         "",
         str(answer.get("title")),
     ]
-    if answer.get("body"):
-        lines += ["", str(answer.get("body"))]
+    return "\n".join([*lines, *_at_length(answer)])
+
+
+def shown_words(answer: Record) -> str:
+    """The answer of `task_show`."""
+    lines = [_row(answer), f"added by {answer.get('added_by')}", *_at_length(answer)]
+    if answer.get("result"):
+        lines += ["", f"result: {answer.get('result')}"]
+    return "\n".join(lines)
+
+
+def _at_length(answer: Record) -> list[str]:
+    """What a task says, and what was said of it."""
+    lines = ["", str(answer.get("body"))] if answer.get("body") else []
     notes = answer.get("notes")
     for note in notes if isinstance(notes, list) else []:
         lines += ["", f"note of {note.get('by')} at {note.get('time')}: {note.get('text')}"]
-    return "\n".join(lines)
+    return lines
 
 
 def changed_words(answer: Record) -> str:

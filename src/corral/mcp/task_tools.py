@@ -66,6 +66,10 @@ because nobody could do them (state dead). It shows those that are not done, in 
 claimed. Look here before you add a task that somebody else may have added already. It changes nothing.
 """)
 
+_SHOW = told("""
+See one task with all that it says: its body, what was noted on the way, and its result once it is done. Use it to learn
+what became of a task that you added, or to read one that you think of claiming. It changes nothing.
+""")
 
 _TASK = Parameter(name="task", kind=TEXT, required=True, about="The id that task_claim answered with, such as t41.")
 _TOKEN = Parameter(
@@ -232,4 +236,20 @@ TASK_LIST = Tool(
     reads_only=True,
 )
 
-TASK_TOOLS = (TASK_ADD, TASK_CLAIM, TASK_RENEW, TASK_DONE, TASK_FAIL, TASK_RELEASE, TASK_LIST)
+TASK_SHOW = Tool(
+    name="task_show",
+    cli="task show",
+    title="See a task",
+    description=_SHOW,
+    parameters=(
+        Parameter(
+            name="task", kind=TEXT, required=True, about="The id that task_add or task_list told you, such as t41."
+        ),
+    ),
+    result=task_results.SHOWN,
+    call=task_calls.task_show,
+    words=task_results.shown_words,
+    reads_only=True,
+)
+
+TASK_TOOLS = (TASK_ADD, TASK_CLAIM, TASK_RENEW, TASK_DONE, TASK_FAIL, TASK_RELEASE, TASK_LIST, TASK_SHOW)

@@ -25,6 +25,8 @@ class Tool:
     result: Schema
     call: Callable[[Arguments], Call]
     words: Callable[[words.Record], str]
+    #: Under which name it tells the list that the daemon answers with: an answer must be an object.
+    listed_as: str = ""
     #: It changes nothing.
     reads_only: bool = False
     #: It may undo or end something.

@@ -9,10 +9,11 @@ from corral.mcp import calls, results, texts, words
 from corral.mcp.calls import DEFAULT_LIMIT, DEFAULT_WAIT, LARGEST_LIMIT, LONGEST_WAIT
 from corral.mcp.kv_tools import KV_TOOLS
 from corral.mcp.lease_tools import LEASE_TOOLS
+from corral.mcp.lock_tools import LOCK_TOOLS
 from corral.mcp.merge_tools import MERGE_TOOLS
 from corral.mcp.msg_tools import MSG_TOOLS
 from corral.mcp.parameters import FLAG, NUMBER, TEXT, VARIABLES, WHOLE_NUMBER, WORDS, Parameter
-from corral.mcp.port_tools import PORT_GET
+from corral.mcp.port_tools import PORT_TOOLS
 from corral.mcp.task_tools import TASK_TOOLS
 from corral.mcp.tool import Tool
 from corral.mcp.topic_tools import TOPIC_TOOLS
@@ -114,6 +115,7 @@ PROCESS_LIST = Tool(
     parameters=(),
     result=results.PROCESSES,
     call=calls.process_list,
+    listed_as="processes",
     words=words.processes,
     reads_only=True,
 )
@@ -280,11 +282,12 @@ TOOLS = (
     PROCESS_KILL,
     PROCESS_REMOVE,
     *LEASE_TOOLS,
+    *LOCK_TOOLS,
     *MERGE_TOOLS,
     *KV_TOOLS,
     *MSG_TOOLS,
     *TOPIC_TOOLS,
-    PORT_GET,
+    *PORT_TOOLS,
     *TASK_TOOLS,
     WHO,
 )

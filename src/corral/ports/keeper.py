@@ -19,6 +19,7 @@ from corral.ports.record import Record as Record
 
 if TYPE_CHECKING:
     from corral.ports.history import FileHistory
+    from corral.ports.links import RealPath, SymbolicLinks
     from corral.ports.processes import Execution, Process, ProcessOrder
     from corral.ports.usage import Usage
 
@@ -201,6 +202,10 @@ class Repository(Record, frozen=True):
     problem: str = ""
     #: A branch that no branch of an agent can be beside.
     in_the_way: str = ""
+    #: The directory that git keeps it in, as it really is; all its worktrees share it.
+    common: str = ""
+    #: Names that differ in case alone are one file there: git was told so, or it is so.
+    ignore_case: bool = False
 
 
 class Workspace(Record, frozen=True):
@@ -287,11 +292,11 @@ class Keeper(Merging, Protocol):
     async def repository(self, path: str) -> Repository:
         """What kind of repository is at `path`."""
 
-    async def real_paths(self, directory: str, paths: list[str]) -> list[str | None]:
-        """Each path below the directory as it is when symbolic links are followed; None for one that leads out of it.
+    async def real_paths(self, directory: str, paths: list[str]) -> list[RealPath]:
+        """Where each path below the directory leads. What is not there is taken as it is."""
 
-        What is not there is taken as it is.
-        """
+    async def symbolic_links(self, directory: str) -> SymbolicLinks:
+        """The symbolic links below the directory that git knows of, or that are found where there is no git."""
 
     async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
         """What each of the paths is now, relative ones from `cwd`. Of what is below none of `tops`, where it is."""
@@ -318,7 +323,10 @@ class Keeper(Merging, Protocol):
         """
 
     async def register_hooks(self, *, path: str, profile: str, remove: bool) -> str:
-        """Tell the coding agent of that profile, which works at `path`, of Corral's hooks, or no more. As above."""
+        """Tell the coding agent of that profile, which works at `path`, of Corral's hooks, or no more.
+
+        The answer is as above; that it could not be done is an error.
+        """
 
     async def inspect_workspaces(self, team: str) -> list[WorkspaceRemoval]:
         """The worktrees of `team` that exist, each with the work that is in it (`why`)."""

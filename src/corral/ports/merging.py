@@ -36,11 +36,13 @@ class Submission(Record, frozen=True):
     target: str
     #: The target has all of it.
     already: bool = False
-    #: What it changes since it left the target.
+    #: What it changes since it left the target; a submodule is its path, and with a slash everything below.
     paths: list[bytes] = msgspec.field(default_factory=list)
     too_many: bool = False
     #: Files that were changed where it is checked out, and are in no commit.
     uncommitted: int = 0
+    #: Names are the same here whatever their case.
+    ignore_case: bool = False
 
 
 class Piece(Record, frozen=True):
@@ -80,6 +82,8 @@ class Build(Record, frozen=True):
     steps: list[MergeStep]
     #: Why the target could not be moved now; empty if it could.
     busy: str = ""
+    #: Names are the same here whatever their case.
+    ignore_case: bool = False
 
 
 class Landing(Record, frozen=True):
@@ -158,7 +162,8 @@ class Merging(Protocol):
     async def merge_land(self, *, repo: str, target: str, old: str, new: str) -> Landing:
         """Move the target from `old` to `new`, and a clean working tree that has it checked out along with it.
 
-        `landed` also if the target has `new` already: asked twice, it is done once.
+        `landed` also if the target has `new` already: asked twice, it is done once. `moved` if the target is not at
+        `old` any more, or gone, or if there is no `new`.
         """
 
     async def start_gate(self, team: str, order: GateOrder) -> None:

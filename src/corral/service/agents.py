@@ -96,6 +96,9 @@ class Agents:
         """Stop what runs and start it again with the environment it had. Clears a failure."""
         async with self._supervisor.lock(team):
             await self._supervisor.be_certain(team)
+            keeper = await self._supervisor.link.open()
+            for name in names:
+                await worktrees.guard(keeper, self._registry.teams[team], self._registry.agent(team, name))
             for name in names:
                 tell(Progress(agent=name, step="stopping", of=len(names)))
             await self._supervisor.stop(team, names, DEFAULT_GRACE if grace is None else grace, who)

@@ -61,6 +61,8 @@ class Receipt:
     given_back: Mapping[str, int] = field(default_factory=dict)
     #: What waits for the next team of this name: messages to its agents, open tasks, merges in line.
     waiting: Mapping[str, int] = field(default_factory=dict)
+    #: Those merges, by name and branch.
+    merges: Sequence[str] = ()
     kept: Sequence[Kept] = ()
     discarded: Sequence[Kept] = ()
 
@@ -143,7 +145,8 @@ class Down:
                 discarded=[_kept(removal) for removal in removals if removal.removed and removal.why],
                 bystanders=bystanders,
                 given_back={"leases": had.leases, "locks": had.locks, "claims": had.claims},
-                waiting={"messages": had.messages, "tasks": had.tasks, "merges": merges.waiting},
+                waiting={"messages": had.messages, "tasks": had.tasks, "merges": len(merges.waiting)},
+                merges=merges.waiting,
             )
             point("daemon.census_taken")
             stopped = [_stopped(agent, ended) for agent in stopping]

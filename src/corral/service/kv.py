@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 
 import msgspec
 
-from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
+from corral.domain.errors import NotFoundError, RefusedError
 from corral.domain.kv import Transaction, Value, Values
 from corral.domain.records import NewEvent, Team, Who
 from corral.ports.store import Change, Entry, Item
@@ -118,9 +118,7 @@ class Kv:
 
     async def watch(self, team: Team, prefix: str, after: int | None) -> AsyncGenerator[Seen, None]:
         """Every change after a revision (without one, from now on), each once, in order, for as long as it is heard."""
-        cursor = self._ledger.revision if after is None else after
-        if cursor < 0:
-            raise WrongUseError(f"there is no revision {cursor}", "0 is before the first")
+        cursor = self._ledger.revision if after is None else self._ledger.known(after)
         async for entry in self._ledger.follow(cursor, team=team.name, topic=TOPIC, page=_PAGE):
             seen = _seen(entry, prefix)
             if seen is not None:
@@ -131,7 +129,7 @@ class Kv:
 
         If there is none yet, the first that comes within `wait` seconds.
         """
-        cursor, found = after, list[Seen]()
+        cursor, found = self._ledger.known(after), list[Seen]()
         while not found:
             settled = self._ledger.settled
             page = await self._ledger.after(cursor, team=team.name, topic=TOPIC, limit=_PAGE)

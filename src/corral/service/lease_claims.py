@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corral.domain.errors import WrongUseError
-from corral.domain.leases import EXCLUSIVE, SHARED, Claim, Party
-from corral.domain.path_patterns import Pattern, parse, plain
+from corral.domain.leases import EXCLUSIVE, SHARED, Claim, Party, lease_name
+from corral.domain.path_patterns import Pattern, check_request, parse, plain
 from corral.domain.records import Agent, Team
 from corral.domain.spec_model import SHARED as SHARED_CHECKOUT
 from corral.domain.spec_model import WORKTREE
 from corral.service.real_patterns import RealPatterns
 from corral.supervise.supervisor import Supervisor
 
-_MOST_PATTERNS = 64
+#: In one claim, and in a question that nobody holds anything by.
+_MOST_PATTERNS, _MOST_PATHS = 64, 10_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -48,17 +49,47 @@ class LeaseClaims:
         ttl: float | None = None,
     ) -> Claim:
         """On the files that the patterns name, with symbolic links followed. Without a time to live, the team's."""
+        if len(patterns) > _MOST_PATTERNS:
+            raise WrongUseError(
+                f"these are {len(patterns)} patterns",
+                f"at most {_MOST_PATTERNS} are possible at once: a directory with a slash at its end is one",
+            )
+        found = _read(patterns, literal=literal)
+        check_request(found)
+        return await self._claim(asking, found, shared=shared, ttl=ttl)
+
+    async def _claim(self, asking: Asking, patterns: Sequence[Pattern], *, shared: bool, ttl: float | None) -> Claim:
         party, terms = asking.party, asking.team.leases
+        real = await self._real.of(files_of(asking.team, asking.agent), patterns)
+        check_request(real)  # by way of links, they may be more than were asked for
         return Claim(
             realm=realm_of(asking.team),
-            patterns=await self._real.of(files_of(asking.team, asking.agent), _patterns(patterns, literal=literal)),
+            patterns=real,
             mode=SHARED if shared else EXCLUSIVE,
             party=party,
             ttl=ttl or (terms.suspect if party.run else terms.person),
+            ignore_case=asking.team.ignore_case,
         )
 
-    def lock(self, asking: Asking, name: str, *, ttl: float | None = None) -> Claim:
-        """On a name."""
+    async def paths(self, asking: Asking, paths: Sequence[str]) -> Claim:
+        """On these files, to be asked about and not to be held: there may be many of them."""
+        if len(paths) > _MOST_PATHS:
+            raise WrongUseError(f"these are {len(paths)} paths", f"ask about {_MOST_PATHS} at a time, as xargs does")
+        return await self._claim(asking, _read(paths, literal=True), shared=False, ttl=None)
+
+    def lock(
+        self,
+        asking: Asking,
+        name: str,
+        *,
+        ttl: float | None = None,
+        while_agent_runs: bool = False,
+        within: Sequence[int] = (),
+    ) -> Claim:
+        """On a name. It goes when nobody renews it, or with the run of the agent that asks.
+
+        `within` are the tokens of the locks that the command runs within which asks.
+        """
         if not _NAME.fullmatch(name):
             raise WrongUseError(
                 f"{name[:100]!r} cannot be the name of a lock", "letters, digits, . _ and -, at most 100"
@@ -67,9 +98,11 @@ class LeaseClaims:
             realm=locks_of(asking.team),
             patterns=(plain(name),),
             mode=EXCLUSIVE,
-            # Held by a command, and not by the run of the agent that it is of: it goes when nobody renews it.
-            party=Party(asking.party.name),
+            # Mostly it is held by a command, and not by the run of the agent that the command is of.
+            party=asking.party if while_agent_runs else Party(asking.party.name),
             ttl=ttl or asking.team.leases.lock,
+            lock=True,
+            within=tuple(map(lease_name, within)),
         )
 
 
@@ -90,9 +123,13 @@ def files_of(team: Team, agent: Agent | None) -> str:
     return team.repo or team.directory
 
 
-def _patterns(texts: Sequence[str], *, literal: bool) -> tuple[Pattern, ...]:
+def _read(texts: Sequence[str], *, literal: bool) -> tuple[Pattern, ...]:
     if not texts:
         raise WrongUseError("which files?", "give at least one pattern, such as src/")
-    if len(texts) > _MOST_PATTERNS:
-        raise WrongUseError(f"that are {len(texts)} patterns", f"at most {_MOST_PATTERNS} are possible at once")
-    return tuple(plain(text) if literal else parse(text) for text in texts)
+    return tuple(_literal(text) if literal else parse(text) for text in texts)
+
+
+def _literal(path: str) -> Pattern:
+    """The file of that name; with a slash at the end, everything below the directory of that name."""
+    name = path.removesuffix("/")
+    return parse(plain(name).text + "/") if name and name != path else plain(path)

@@ -20,6 +20,8 @@ class StoredLease(msgspec.Struct, frozen=True, kw_only=True):
     ttl: float
     since: float
     suspect: bool
+    lock: bool = False
+    ignore_case: bool = False
 
 
 def stored_lease(lease: Lease) -> StoredLease:
@@ -35,6 +37,8 @@ def stored_lease(lease: Lease) -> StoredLease:
         ttl=claim.ttl,
         since=lease.since,
         suspect=lease.suspect,
+        lock=claim.lock,
+        ignore_case=claim.ignore_case,
     )
 
 
@@ -46,5 +50,7 @@ def lease_of(name: str, stored: StoredLease) -> Lease:
         mode=stored.mode,
         party=Party(stored.party, stored.run),
         ttl=stored.ttl,
+        lock=stored.lock,
+        ignore_case=stored.ignore_case,
     )
     return Lease(lease=name, token=stored.token, claim=claim, since=stored.since, suspect=stored.suspect)

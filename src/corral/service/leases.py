@@ -5,28 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-
-import msgspec
+from dataclasses import dataclass, replace
 
 from corral.background import Background
 from corral.domain import states
 from corral.domain.errors import CorralError, RefusedError
-from corral.domain.leases import Claim, Lease, Leases, Party
+from corral.domain.lease_refusals import does_not_run, refusal, what, with_holder, within_itself
+from corral.domain.leases import Claim, Lease, Leases, Obstacle, Party
 from corral.domain.lost_leases import Lost
-from corral.domain.records import SUPERVISOR, Agent, NewEvent, Who
-from corral.domain.timestamps import timestamp
+from corral.domain.records import SUPERVISOR, Agent, Who
 from corral.domain.waits import Waits
-from corral.ports.store import Change, Item
+from corral.ports.store import Change
 from corral.service.context import Context
-from corral.service.lease_records import StoredLease, lease_of, stored_lease
+from corral.service.lease_changes import LeaseChanges, read_leases
+from corral.service.lease_waits import LeaseWaits
 from corral.service.ledger import Ledger
-from corral.service.lost_leases import LostBook, Noted
+from corral.service.lost_leases import LostBook
 
 log = logging.getLogger("corral.daemon")
 
-_KIND = "lease"
-_encode = msgspec.msgpack.Encoder().encode
+#: How soon to try again what happens by itself and could not be written.
+_AGAIN_SECONDS = 2.0
+#: After so many files that are asked about, others get their turn.
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,10 @@ class Held:
 @dataclass(slots=True)
 class _Waiting:
     who: Who
+    claim: Claim
     granted: asyncio.Future[Lease]
-    #: Of the wait in `Waits`.
-    ticket: int
+    #: Of the wait in `LeaseWaits`.
+    tickets: list[int]
 
 
 @dataclass(slots=True)
@@ -60,43 +62,79 @@ class LeaseService:
         self._store = context.store
         self._registry = context.registry
         self._now = context.now
+        self._change = LeaseChanges(context.now)
         self._ledger = ledger
         self._waits = waits
+        self._line_waits = LeaseWaits(waits)
         self._leases = Leases()
         self._lost = LostBook()
+        #: By their numbers in the line: those who wait, and those whose grant is being written.
         self._waiting: dict[int, _Waiting] = {}
+        self._handing: dict[int, _Waiting] = {}
         #: By their tickets in `Waits`.
         self._watching: dict[int, _Watching] = {}
         self._timer: asyncio.TimerHandle | None = None
+        #: Until then nothing is decided that happens by itself.
+        self._again: asyncio.TimerHandle | None = None
+        self._is_read = False
         self._background = Background()
         ledger.keep(self._read)
         context.registry.watch_agents(self._agents_changed)
 
     async def _read(self) -> Callable[[], None]:
-        found = [_lease(item) for item in await self._store.items(_KIND)]
+        found = await read_leases(self._store)
         lost_before = await LostBook.read(self._store)
 
         def put() -> None:
-            self._leases = Leases.restored(found, self._clock())
+            self._line_up(found)
             self._lost.leases = lost_before
-            lost = RefusedError("the line is lost: what stood before it could not be written", "ask again")
-            for waiting in self._waiting.values():
-                if not waiting.granted.done():
-                    waiting.granted.set_exception(lost)
             self._tell_watching()
-            # Whose agents came and went while nobody looked.
-            self._agents_changed({_key(lease.claim.party) for lease in found if lease.claim.party.run})
-            self._wind()
+            if self._is_read:
+                # Something could not be written. What follows from that by itself could not be either: tried at once,
+                # again and again, it would be all that the daemon does.
+                self._look_again()
+            else:
+                self._look()
+            self._is_read = True
 
         return put
+
+    def _line_up(self, held: Sequence[Lease]) -> None:
+        """What is held is so again; who waits stands where they stood, also one whose grant could not be written."""
+        back = {number: one for number, one in self._handing.items() if not one.granted.done()}
+        self._handing = {}
+        self._waiting = dict(sorted({**self._waiting, **back}.items()))
+        line = {number: waiting.claim for number, waiting in self._waiting.items()}
+        self._leases = Leases.restored(held, self._clock(), line=line, numbers=self._leases.numbers)
+        for number, waiting in back.items():
+            try:
+                waiting.tickets = self._line_waits.begin(self._leases, number, waiting.claim)
+            except RefusedError as error:
+                self._send_away(number, self._cycle(error, waiting.claim, number))
+
+    def _look_again(self) -> None:
+        if self._again is not None:
+            self._again.cancel()
+        self._again = asyncio.get_running_loop().call_later(_AGAIN_SECONDS, self._look)
+        self._wind()
+
+    def _look(self) -> None:
+        """Take in whose agents came and went while nobody looked, and what became free."""
+        self._again = None
+        held = [lease.claim.party for lease in self._leases.held.values()]
+        waiting = [one.claim.party for one in self._waiting.values()]
+        self._agents_changed({_key(party) for party in (*held, *waiting) if party.run})
+        self._settle()
 
     # Asking
 
     async def acquire(self, who: Who, claim: Claim, wait: float) -> Held:
         """Hold all that is claimed, or nothing: at once, or when it is free within so many seconds.
 
-        `RefusedError` names who holds what, or the cycle that a wait would close.
+        `RefusedError` names who holds what, or the cycle that a wait would close. An agent that does not run gets none.
         """
+        self._check_it_runs(claim.party)
+        self._check_nesting(claim)
         if self._leases.is_free(claim):
             lease = await self._grant(who, claim)
         elif wait > 0:
@@ -104,6 +142,22 @@ class LeaseService:
         else:
             raise self._refusal(claim)
         return self._held(lease)
+
+    def _check_it_runs(self, party: Party) -> None:
+        agent = self._registry.agents.get(_key(party)) if party.run else None
+        if party.run and (agent is None or _run_of(agent) != party.run):
+            raise does_not_run(party.name, agent.state if agent is not None else "it is gone")
+
+    def _check_nesting(self, claim: Claim) -> None:
+        """Refuse a lock that whoever asks has, be it to be waited for or not."""
+        if not claim.lock:
+            return
+        around = self._leases.own_locks_around(claim)
+        for name in self._leases.own_locks_ahead(claim):
+            lease = self._leases.held[name]
+            # One that belongs to an agent's run is held by the agent itself, and by no command of it.
+            if name in around or (claim.party.run and claim.party.run == lease.claim.party.run):
+                raise within_itself(lease, self.until(lease))
 
     async def _grant(self, who: Who, claim: Claim) -> Lease:
         lease = self._leases.grant(claim, self._ledger.next_revision(), self._now(), self._clock())
@@ -115,17 +169,18 @@ class LeaseService:
     async def _in_line(self, who: Who, claim: Claim, wait: float) -> Lease:
         number = self._leases.wait(claim)
         try:
-            ticket = self._waits.begin(claim.party.name, self._leases.waited_for(number), _what(claim))
-        except RefusedError:
+            tickets = self._line_waits.begin(self._leases, number, claim)
+        except RefusedError as error:
+            told = self._cycle(error, claim, number)
             self._leases.leave(number)
-            raise
+            raise told from None
         granted: asyncio.Future[Lease] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = _Waiting(who, granted, ticket)
+        self._waiting[number] = _Waiting(who, claim, granted, tickets)
         try:
             async with asyncio.timeout(wait):
                 return await granted
         except TimeoutError:
-            raise self._refusal(claim) from None
+            raise self._refusal(claim, number=number, waited=True) from None
         finally:
             self._leave(number)
 
@@ -133,25 +188,33 @@ class LeaseService:
         waiting = self._waiting.pop(number, None)
         if waiting is not None:
             self._leases.leave(number)
-            self._waits.end(waiting.ticket)
+            self._line_waits.end(waiting.tickets)
             self._settle()
+
+    def _send_away(self, number: int, error: RefusedError) -> None:
+        """Tell somebody in line that it is no use. They stand there no more, and what that changes is not settled."""
+        waiting = self._waiting.pop(number)
+        self._leases.leave(number)
+        self._line_waits.end(waiting.tickets)
+        if not waiting.granted.done():
+            waiting.granted.set_exception(error)
 
     def _settle(self) -> None:
         """Give what is free to those who wait, in their order; who waits for others now is noted."""
         for number, claim in self._leases.next_in_line():
-            waiting = self._waiting.pop(number)
-            self._waits.end(waiting.ticket)
+            waiting = self._handing[number] = self._waiting.pop(number)
+            self._line_waits.end(waiting.tickets)
             lease = self._leases.grant(claim, self._ledger.next_revision(), self._now(), self._clock())
             noted = self._lost.grant(lease)
             change = self._change(waiting.who, "lease.granted", put=[lease], about=[lease], noted=noted)
             written = self._ledger.submit(change)
-            self._background.spawn(self._hand_over(lease, waiting, written), name="hand a lease over")
+            self._background.spawn(self._hand_over(lease, number, written), name="hand a lease over")
         for number, waiting in list(self._waiting.items()):
             try:
-                self._waits.change(waiting.ticket, self._leases.waited_for(number))
+                self._line_waits.change(waiting.tickets, self._leases, number, waiting.claim)
             except RefusedError as error:
                 if not waiting.granted.done():
-                    waiting.granted.set_exception(error)
+                    waiting.granted.set_exception(self._cycle(error, waiting.claim, number))
         self._tell_watching()
         self._wind()
 
@@ -166,15 +229,18 @@ class LeaseService:
             try:
                 self._waits.change(ticket, self._leases.ahead_of(watching.claim))
             except RefusedError as error:
-                watching.free.set_exception(error)
+                watching.free.set_exception(self._cycle(error, watching.claim))
 
-    async def _hand_over(self, lease: Lease, waiting: _Waiting, written: asyncio.Future[None]) -> None:
+    async def _hand_over(self, lease: Lease, number: int, written: asyncio.Future[None]) -> None:
+        waiting = self._handing[number]
         try:
             await asyncio.shield(written)
         except CorralError as error:
-            if not waiting.granted.done():
+            # If all was read again, it is back in line, and goes on waiting.
+            if self._handing.pop(number, None) is not None and not waiting.granted.done():
                 waiting.granted.set_exception(error)
             return
+        self._handing.pop(number, None)
         if waiting.granted.done():  # whoever waited has gone, and wants it no more
             await self._drop([lease], SUPERVISOR, "lease.released")
         else:
@@ -187,23 +253,31 @@ class LeaseService:
         """
         if self._leases.is_free(claim):
             return
-        ticket = self._waits.begin(claim.party.name, self._leases.ahead_of(claim), _what(claim))
+        try:
+            ticket = self._waits.begin(claim.party.name, self._leases.ahead_of(claim), what(claim))
+        except RefusedError as error:
+            raise self._cycle(error, claim) from None
         watching = self._watching[ticket] = _Watching(claim, asyncio.get_running_loop().create_future())
         try:
             async with asyncio.timeout(wait):
                 await watching.free
         except TimeoutError:
-            raise self._refusal(claim) from None
+            raise self._refusal(claim, waited=True) from None
         finally:
             del self._watching[ticket]
             self._waits.end(ticket)
 
     # Keeping
 
-    def check(self, claim: Claim) -> None:
-        """Raise `RefusedError` if somebody else holds what would be in the way of this."""
-        if self._leases.conflict(claim) is not None:
-            raise self._refusal(claim)
+    async def check(self, claim: Claim) -> None:
+        """Raise `RefusedError` if somebody else holds what would be in the way of this, however much it is."""
+        for number, pattern in enumerate(claim.patterns, 1):
+            # One by one: all of a lease is compared with all of a claim, and of these there may be thousands.
+            one = replace(claim, patterns=(pattern,))
+            if self._leases.conflict(one) is not None:
+                raise self._refusal(one, asked=f"{pattern.text}: " if len(claim.patterns) > 1 else "")
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     def held(self) -> list[Held]:
         """All leases, the oldest first."""
@@ -279,12 +353,17 @@ class LeaseService:
                 alive[name] = _run_of(agent)
         gone, changed = self._leases.observe(alive, ended, self._clock())
         noted = self._lost.forget(ended)
+        departed = self._leases.departed(alive, ended)
+        for number in departed:
+            party = self._waiting[number].claim.party
+            agent = self._registry.agents.get(_key(party))
+            self._send_away(number, does_not_run(party.name, agent.state if agent is not None else "it is gone"))
         if gone or noted.drop:
             self._submit(self._change(SUPERVISOR, "lease.released", drop=gone, about=gone, noted=noted))
         if changed:
             suspects = [lease for lease in changed if lease.suspect]
             self._submit(self._change(SUPERVISOR, "lease.suspect", put=changed, about=suspects))
-        if gone or changed:
+        if gone or changed or departed:
             self._settle()
 
     def _expire(self) -> None:
@@ -302,6 +381,8 @@ class LeaseService:
             self._timer.cancel()
             self._timer = None
         deadline = self._leases.next_deadline()
+        if deadline is not None and self._again is not None:
+            deadline = max(deadline, self._again.when())
         if deadline is not None:
             self._timer = asyncio.get_running_loop().call_at(deadline, self._expire)
 
@@ -315,7 +396,7 @@ class LeaseService:
             await asyncio.shield(written)
 
     def _submit(self, change: Change) -> None:
-        """Write down what happened by itself. If that fails, the state is read again, and it happens again."""
+        """Write down what happened by itself. If that fails, the state is read again, and it happens again, later."""
         written = self._ledger.submit(change)
         written.add_done_callback(lambda done: done.exception())
 
@@ -324,42 +405,23 @@ class LeaseService:
     def _held(self, lease: Lease) -> Held:
         return Held(lease, self._now() + self._leases.expires_in(lease, self._clock()))
 
-    def _refusal(self, claim: Claim) -> RefusedError:
-        found = self._leases.conflict(claim)
-        if found is None:
-            return RefusedError(f"others wait for {_what(claim)}", "ask with --wait to stand in line")
-        lease, pattern = found
-        held = self._held(lease)
-        holder = lease.claim.party.name
-        return RefusedError(
-            f"{holder} holds {pattern.text} ({lease.claim.mode}) since {timestamp(lease.since)}, "
-            f"until {timestamp(held.expires_at)} or longer",
-            "wait for it (--wait), work on something else, or ask its holder to release it",
-            holder=holder,
-            pattern=pattern.text,
-            lease=lease.lease,
-            since=timestamp(lease.since),
-            expires_at=timestamp(held.expires_at),
-        )
+    def _refusal(
+        self, claim: Claim, *, number: int | None = None, waited: bool = False, asked: str = ""
+    ) -> RefusedError:
+        obstacle = next(self._leases.obstacles(claim, number), None)
+        if obstacle is None:
+            return RefusedError(f"time was up when {what(claim)} was about to be had", "ask again")
+        return refusal(obstacle, self._until(obstacle), waited=waited, asked=asked)
 
-    def _change(
-        self,
-        who: Who,
-        event: str,
-        *,
-        put: Sequence[Lease] = (),
-        drop: Sequence[Lease] = (),
-        about: Sequence[Lease],
-        noted: Noted | None = None,
-    ) -> Change:
-        put_lost, drop_lost = (noted.put, noted.drop) if noted is not None else ((), ())
-        return Change(
-            who=who,
-            time=self._now(),
-            put_items=[*(Item(_KIND, lease.lease, _encode(stored_lease(lease))) for lease in put), *put_lost],
-            drop_items=[*((_KIND, lease.lease) for lease in drop), *drop_lost],
-            events=[_event(event, lease) for lease in about],
-        )
+    def _cycle(self, error: RefusedError, claim: Claim, number: int | None = None) -> RefusedError:
+        """The refusal of a wait that would close a cycle, with what is in the way at its first step."""
+        found = list(self._leases.obstacles(claim, number))
+        first = next((one for one in found if one.claim.party.name == error.details.get("holder")), None)
+        obstacle = first or next(iter(found), None)
+        return with_holder(error, obstacle, self._until(obstacle))
+
+    def _until(self, obstacle: Obstacle | None) -> float:
+        return self._now() if obstacle is None or obstacle.lease is None else self.until(obstacle.lease)
 
     @staticmethod
     def _clock() -> float:
@@ -374,25 +436,3 @@ def _run_of(agent: Agent) -> str:
 def _key(party: Party) -> tuple[str, str]:
     team, _, agent = party.name.partition("/")
     return team, agent
-
-
-def _what(claim: Claim) -> str:
-    return "the lease on " + ", ".join(pattern.text for pattern in claim.patterns)
-
-
-def _event(event: str, lease: Lease) -> NewEvent:
-    claim = lease.claim
-    team, slash, agent = claim.party.name.partition("/")
-    data: dict[str, object] = {
-        "lease": lease.lease,
-        "token": lease.token,
-        "patterns": [pattern.text for pattern in claim.patterns],
-        "mode": claim.mode,
-        "realm": claim.realm,
-        **({} if slash else {"holder": claim.party.name}),
-    }
-    return NewEvent(event=event, team=team if slash else "", agent=agent, data=data)
-
-
-def _lease(item: Item) -> Lease:
-    return lease_of(item.key, msgspec.msgpack.decode(item.value, type=StoredLease))

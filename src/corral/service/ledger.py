@@ -11,7 +11,7 @@ import struct
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from corral.background import Background
-from corral.domain.errors import CorralError, RefusedError
+from corral.domain.errors import CorralError, RefusedError, WrongUseError
 from corral.domain.records import SUPERVISOR
 from corral.ports.store import Change, Entry, Item, LogSize, Store
 from corral.service.following import Place
@@ -68,6 +68,17 @@ class Ledger:
     def settled(self) -> int:
         """Every decision up to this one is on the disk, or never was."""
         return self._settled
+
+    def known(self, revision: int) -> int:
+        """The revision, if there can be one to follow from; else `WrongUseError`: nobody has been told of it."""
+        if revision < 0:
+            raise WrongUseError(f"there is no revision {revision}", "0 is before the first")
+        if revision > self._revision:
+            raise WrongUseError(
+                f"there is no revision {revision} yet: the last one is {self._revision}",
+                "give one that was told here, or none for what comes from now on",
+            )
+        return revision
 
     def next_revision(self) -> int:
         """A number that is greater than every one before, for a decision that is about to be written.

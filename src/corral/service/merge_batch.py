@@ -16,6 +16,8 @@ class Batch:
     base: str
     merges: Sequence[Merge]
     steps: Sequence[MergeStep]
+    #: Names are the same in this repository whatever their case.
+    ignore_case: bool = False
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -34,7 +36,7 @@ class Batch:
 class Resting:
     """A queue of which nothing is done."""
 
-    #: So many wait in line.
-    waiting: int
+    #: Those that wait in line, by name and branch.
+    waiting: Sequence[str]
     #: What of a gate, or of the workspace of one, would not go, in words.
     left: Sequence[str]

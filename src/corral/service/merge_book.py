@@ -10,7 +10,7 @@ import msgspec
 
 from corral.domain.merge_queue import MergeQueue
 from corral.domain.merge_records import Merge
-from corral.domain.records import SUPERVISOR, NewEvent, Who
+from corral.domain.records import SUPERVISOR, NewEvent, Team, Who
 from corral.ports.store import Change, Item
 from corral.service.context import Context
 from corral.service.ledger import Ledger
@@ -48,6 +48,18 @@ class MergeBook:
     def queue(self, team: str) -> MergeQueue:
         """The queue of a team. To be looked at; it is changed by `decide`."""
         return self._queues.get(team) or MergeQueue()
+
+    def elsewhere(self, team: Team) -> str:
+        """That some of a team are of another repository than it is up in, in words; empty if none is."""
+        found = self.queue(team.name).elsewhere(team.repository)
+        if not found:
+            return ""
+        count = "1 merge is" if len(found) == 1 else f"{len(found)} merges are"
+        of = ", ".join(dict.fromkeys(merge.repository for merge in found))
+        return (
+            f"{count} of another repository ({of}): {', '.join(merge.name for merge in found[:10])}; nothing is done "
+            f"until {team.name} is up there again, and corral merge cancel takes one out"
+        )
 
     @property
     def teams(self) -> list[str]:

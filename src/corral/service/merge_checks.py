@@ -9,6 +9,7 @@ from corral.domain.leases import EXCLUSIVE
 from corral.domain.merge_records import Merge
 from corral.domain.records import Team
 from corral.domain.timestamps import timestamp
+from corral.domain.told_names import told_name
 from corral.service.lease_claims import Asking, realm_of
 from corral.service.leases import LeaseService
 from corral.service.writes import MOST_PATHS, Refused, WriteService
@@ -23,7 +24,9 @@ class MergeChecks:
         self._leases = leases
         self._writes = WriteService(leases)
 
-    async def check(self, team: Team, merge: Merge, paths: Sequence[bytes], *, too_many: bool) -> None:
+    async def check(
+        self, team: Team, merge: Merge, paths: Sequence[bytes], *, too_many: bool, ignore_case: bool
+    ) -> None:
         """Raise `RefusedError` if a token of it is stale, or if it changes what somebody else holds alone."""
         self.check_tokens(team, merge)
         if too_many:
@@ -36,7 +39,7 @@ class MergeChecks:
         )
         for begin in range(0, len(paths), MOST_PATHS):
             portion = paths[begin : begin + MOST_PATHS]
-            found = await self._writes.check(asking, portion, run=merge.run, ignore_case=False, shared=False)
+            found = await self._writes.check(asking, portion, run=merge.run, ignore_case=ignore_case, shared=False)
             if found:
                 raise _held(merge, found)
 
@@ -50,7 +53,8 @@ class MergeChecks:
             if token not in held:
                 raise RefusedError(
                     f"token {token} is stale: {merge.party} holds no lease with it any more",
-                    "acquire it again, look at what has changed meanwhile, then corral merge submit with the new token",
+                    "acquire it again, look at what has changed meanwhile, then corral merge submit, or retry, "
+                    "with --token and the new token",
                     token=token,
                 )
 
@@ -71,7 +75,7 @@ def _held(merge: Merge, found: Sequence[Refused]) -> RefusedError:
     first = found[0]
     lease, pattern = first.refusal.lease, first.refusal.pattern.text
     holder = lease.claim.party.name
-    shown = first.refusal.path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    shown = told_name(first.refusal.path)
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     how = "took over" if first.refusal.lost is not None else "holds"
     return RefusedError(

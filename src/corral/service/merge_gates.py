@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from corral.domain.errors import CorralError
 from corral.domain.merge_records import GateRun
 from corral.domain.merge_rules import MergeRules
 from corral.domain.records import Team
@@ -15,6 +15,8 @@ from corral.domain.spec_fingerprint import declared_variables
 from corral.failpoint import point
 from corral.ports.merging import GATE_PREFIX, GateOrder, GateSeen
 from corral.service.context import Context
+
+log = logging.getLogger("corral.daemon")
 
 #: Of what a gate wrote: bytes that are kept if it failed, and if it did not.
 _KEPT, _KEPT_OF_PASSED = 24 << 10, 2 << 10
@@ -29,6 +31,8 @@ class Tested:
     runs: tuple[GateRun, ...] = ()
     #: Somebody said stop: nothing follows from it.
     stopped: bool = False
+    #: What of them would not go, in words. The next test is made elsewhere.
+    left: tuple[str, ...] = ()
 
     @property
     def failure(self) -> GateRun | None:
@@ -52,38 +56,50 @@ class MergeGates:
         tell: Callable[[str], Awaitable[None]],
     ) -> Tested:
         """Run all gates of the team's rules on a commit; `name` tells these runs from every other."""
+        try:
+            tested = await self._run(team, rules, commit, name, stop, tell)
+        finally:
+            # How the gates ended counts, whatever they left.
+            left = await self.clear(team)
+        point("daemon.merge_tested")
+        return replace(tested, left=tuple(left))
+
+    async def _run(
+        self,
+        team: Team,
+        rules: MergeRules,
+        commit: str,
+        name: str,
+        stop: asyncio.Event,
+        tell: Callable[[str], Awaitable[None]],
+    ) -> Tested:
         repo = team.repo or ""
         runs: list[GateRun] = []
-        try:
-            await tell("its merged tree is checked out")
-            path = await self._supervisor.insist(
-                lambda keeper: keeper.merge_checkout(team=team.name, repo=repo, commit=commit)
-            )
-            point("daemon.merge_checked_out")
-            for number, command in enumerate(rules.gates, 1):
-                if stop.is_set():
-                    return Tested(runs=tuple(runs), stopped=True)
-                await tell(f"gate {number} of {len(rules.gates)}: {command[:100]}")
-                order = self._order(team, command, path, f"{GATE_PREFIX}{name}-{number}", commit)
-                run = await self._gate(team.name, order, rules.timeout, stop)
-                if run is None:
-                    return Tested(runs=tuple(runs), stopped=True)
-                runs.append(run)
-                if not run.passed:
-                    break
-        finally:
-            await self.clear(team)
-        point("daemon.merge_tested")
+        await tell("its merged tree is checked out")
+        path = await self._supervisor.insist(
+            lambda keeper: keeper.merge_checkout(team=team.name, repo=repo, commit=commit)
+        )
+        point("daemon.merge_checked_out")
+        for number, command in enumerate(rules.gates, 1):
+            if stop.is_set():
+                return Tested(runs=tuple(runs), stopped=True)
+            await tell(f"gate {number} of {len(rules.gates)}: {command[:100]}")
+            order = self._order(team, command, path, f"{GATE_PREFIX}{name}-{number}", commit)
+            run = await self._gate(team.name, order, rules.timeout, stop)
+            if run is None:
+                return Tested(runs=tuple(runs), stopped=True)
+            runs.append(run)
+            if not run.passed:
+                break
         return Tested(runs=tuple(runs))
 
-    async def clear(self, team: Team) -> None:
-        """End every gate of the team, and remove what they ran in. Raises if something would not go."""
+    async def clear(self, team: Team) -> list[str]:
+        """End every gate of the team, and remove what they ran in; what would not go, in words."""
         repo = team.repo or ""
         left = await self._supervisor.insist(lambda keeper: keeper.merge_clear(team=team.name, repo=repo))
-        if left:
-            raise CorralError(
-                f"something of a gate would not go: {'; '.join(left)}", "end or remove it, then it goes on"
-            )
+        for one in left:
+            log.warning("something of a gate of %s would not go: %s", team.name, one)
+        return left
 
     def _order(self, team: Team, command: str, path: str, gate: str, commit: str) -> GateOrder:
         agents = self._registry.of_team(team.name).values()

@@ -21,6 +21,7 @@ def message_of(merge: Merge, target: str) -> str:
     """The message of the merge commit: what went in, and who is accountable."""
     trailers = [
         f"Corral-Merge: {merge.name}",
+        f"Corral-Team: {merge.team}",
         *([f"Corral-Agent: {merge.party}"] if merge.agent else []),
         f"Corral-Person: {merge.person}",
         *(f"Corral-Token: {token}" for token in merge.tokens),
@@ -62,10 +63,25 @@ class MergeLetters:
 
     async def refused(self, merge: Merge, target: str, error: RefusedError) -> None:
         """It may not go in."""
+        again = f"corral merge retry {merge.name}"
+        if merge.tokens:
+            again += (
+                " --token N, with the token of the lease that you hold then. Without --token it relies on the same as "
+                f"before ({', '.join(map(str, merge.tokens))})"
+            )
         await self._send(
             merge,
             f"{merge.name}: {merge.branch} may not go into {target}",
-            f"{error.message}. {error.remedy}. To try it again: corral merge retry {merge.name}",
+            f"{error.message}. {error.remedy}. To try it again: {again}",
+        )
+
+    async def waits(self, merge: Merge, why: str) -> None:
+        """Somebody else has to do something before it goes in."""
+        await self._send(
+            merge,
+            f"{merge.name}: {merge.branch} waits",
+            f"{merge.branch} cannot go into {merge.target} now: {why}. It stays in line and goes on by itself; "
+            f"corral merge cancel {merge.name} takes it out",
         )
 
     async def _send(self, merge: Merge, subject: str, text: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -16,9 +17,20 @@ from corral.background import Background
 from corral.domain import states
 from corral.domain.errors import CorralError, RefusedError
 from corral.domain.merge_queue import MergeQueue
-from corral.domain.merge_records import CONFLICT, FAILED, LANDING, MERGED, QUEUED, REFUSED, TESTING, GateRun, Merge
+from corral.domain.merge_records import (
+    CONFLICT,
+    FAILED,
+    LANDING,
+    MERGED,
+    QUEUED,
+    REFUSED,
+    TESTING,
+    GateRun,
+    Merge,
+)
 from corral.domain.merge_rules import MergeRules
 from corral.domain.records import SUPERVISOR, Team
+from corral.domain.told_names import told_name
 from corral.failpoint import point
 from corral.ports.merging import Build, MergeStep, Piece
 from corral.service.context import Context
@@ -27,12 +39,10 @@ from corral.service.merge_book import MergeBook
 from corral.service.merge_checks import MergeChecks
 from corral.service.merge_gates import MergeGates, Tested, described
 from corral.service.merge_letters import MergeLetters, message_of
+from corral.service.merge_waits import AGAIN_SECONDS, MergeWaits
 
 log = logging.getLogger("corral.daemon")
 
-#: After so many seconds it is tried again what could not be done: somebody's working tree was in the way, or no keeper
-#: answered.
-_AGAIN_SECONDS = 5.0
 #: Trees that passed all gates, and need not be tested again if only the target could not be moved.
 _MOST_PASSED = 64
 
@@ -56,6 +66,7 @@ class MergeWork:
         self._checks = checks
         self._letters = letters
         self._gates = MergeGates(context)
+        self._waits = MergeWaits(book, letters, context.now)
         self._runs: dict[str, _Run] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         #: Teams that are being taken down, or were: nothing is begun for them until they are up again.
@@ -84,9 +95,14 @@ class MergeWork:
             timer.cancel()
         if team in self._runs or team in self._resting or team not in self._registry.teams:
             return
-        if self._book.queue(team).line():
+        if self._book.queue(team).line(self._registry.teams[team].repository):
             task = self._background.spawn(self._work(team), name=f"merges of {team}")
             self._runs[team] = _Run(task)
+
+    def cancelled(self, team: str, merge: Merge) -> None:
+        """Somebody wants a merge no more; `merge` is as it was before that."""
+        if merge.state == TESTING:
+            self.give_up(team)
 
     def give_up(self, team: str) -> None:
         """Somebody wants what is being tested no more: the others of the batch go back into the line."""
@@ -107,10 +123,10 @@ class MergeWork:
         queue, record, left = self._book.queue(team), self._registry.teams.get(team), []
         if record is not None and record.repo is not None and any(queue):
             try:
-                await self._gates.clear(record)
+                left = await self._gates.clear(record)
             except CorralError as error:
                 left = [error.message]
-        return Resting(waiting=len(queue.line()), left=left)
+        return Resting(waiting=[f"{merge.name} ({merge.branch})" for merge in queue.line()], left=left)
 
     def _agents_changed(self, keys: Collection[tuple[str, str]]) -> None:
         for team in {team for team, _ in keys}:
@@ -129,7 +145,7 @@ class MergeWork:
         try:
             await self._recover(team)
             while team not in self._resting and (record := self._registry.teams.get(team)) is not None:
-                batch = self._book.queue(team).next_batch(record.merge.batch)
+                batch = self._book.queue(team).next_batch(record.merge.batch, record.repository)
                 if not batch:
                     break
                 self._runs[team].stop.clear()
@@ -139,29 +155,21 @@ class MergeWork:
         except CorralError as error:
             log.warning("the merge queue of %s waits: %s", team, error.message)
             again = True
-            await self._say_why(team, error)
+            await self._waits.say_why(team, self._line(team), error)
         finally:
             del self._runs[team]
             if again and team not in self._resting:
-                self._timers[team] = asyncio.get_running_loop().call_later(_AGAIN_SECONDS, self.wake, team)
+                self._timers[team] = asyncio.get_running_loop().call_later(AGAIN_SECONDS, self.wake, team)
 
-    async def _say_why(self, team: str, error: CorralError) -> None:
-        """Have the first in line tell why nothing happens."""
-        line = self._book.queue(team).line()
-        step = f"waits: {error.message}"[:500]
-        if line and line[0].step != step:
-            first = line[0].number
-            try:
-                await self._book.decide(
-                    team, lambda queue, revision, now: [queue.change(first, revision, now, step=step)], ""
-                )
-            except CorralError as worse:
-                log.warning("that cannot be written either: %s", worse.message)
+    def _line(self, team: str) -> list[Merge]:
+        """Those of a team that are on the way into the repository that it is up in."""
+        record = self._registry.teams.get(team)
+        return self._book.queue(team).line(record.repository if record is not None else "")
 
     async def _recover(self, team: str) -> None:
         """Take up what was left half done: by a daemon that was killed, or by a keeper that did not answer."""
         record = self._registry.teams.get(team)
-        line = self._book.queue(team).line()
+        line = self._line(team)
         begun = [merge for merge in line if merge.state != QUEUED]
         if record is None or record.repo is None or not begun:
             return
@@ -171,7 +179,7 @@ class MergeWork:
         await self._gates.clear(record)
         testing = [merge.number for merge in begun if merge.state == TESTING]
         if testing:
-            await self._back(team, testing, "it is tested again: the test before was interrupted")
+            await self._waits.back(team, testing, "it is tested again: the test before was interrupted")
 
     async def _try(self, team: Team, merges: Sequence[Merge]) -> bool:
         """Try a batch. False if nothing can be done now, and it is to be tried again in a while."""
@@ -179,7 +187,7 @@ class MergeWork:
         if batch is None:
             return True
         if busy:
-            return await self._wait(team.name, batch.numbers, busy)
+            return await self._waits.wait(team.name, batch.numbers, busy)
         await self._note_testing(team.name, batch)
         point("daemon.merge_testing_written")
         key = (batch.tree, team.merge)
@@ -187,7 +195,7 @@ class MergeWork:
         if team.merge.gates and key not in self._passed:
             tested = await self._test(team, batch)
             if tested.stopped:
-                await self._back(team.name, batch.numbers, "it is tested again: the test before was called off")
+                await self._waits.back(team.name, batch.numbers, "it is tested again: the test before was called off")
                 return True
             runs = tested.runs
             if tested.failure is not None:
@@ -197,7 +205,7 @@ class MergeWork:
             if len(self._passed) > _MOST_PASSED:
                 del self._passed[next(iter(self._passed))]
         if team.name in self._resting or self._runs[team.name].stop.is_set():
-            await self._back(team.name, batch.numbers, "")
+            await self._waits.back(team.name, batch.numbers, "")
             return True
         return await self._land(team, batch, runs)
 
@@ -214,7 +222,17 @@ class MergeWork:
             )
 
         name = f"{batch.merges[0].name}-{batch.commit[:10]}"
-        return await self._gates.run(team, team.merge, batch.commit, name, self._runs[team.name].stop, tell)
+        tested = await self._gates.run(team, team.merge, batch.commit, name, self._runs[team.name].stop, tell)
+        if tested.left:
+            await self._book.decide(
+                team.name,
+                lambda queue, revision, now: [queue.change(batch.numbers[0], revision, now)],
+                "merge.residue",
+                who=SUPERVISOR,
+                outcome="failed",
+                data={"left": list(tested.left)},
+            )
+        return tested
 
     # Merging
 
@@ -241,13 +259,18 @@ class MergeWork:
                 await self._settle_step(team, merge, step, build.base)
         for merge, step in clean:
             try:
-                await self._checks.check(team, merge, step.paths, too_many=step.too_many)
+                await self._checks.check(team, merge, step.paths, too_many=step.too_many, ignore_case=build.ignore_case)
             except RefusedError as error:
                 await self._refuse(team, merge, error)
                 return None, ""
         if not clean:
             return None, ""
-        batch = Batch(base=build.base, merges=[merge for merge, _ in clean], steps=[step for _, step in clean])
+        batch = Batch(
+            base=build.base,
+            merges=[merge for merge, _ in clean],
+            steps=[step for _, step in clean],
+            ignore_case=build.ignore_case,
+        )
         return batch, build.busy
 
     async def _settle_step(self, team: Team, merge: Merge, step: MergeStep, base: str) -> None:
@@ -257,7 +280,7 @@ class MergeWork:
             reason = f"{target} had all of it already"
             await self._finish(merge, "merge.merged", MERGED, reason=reason, commit=base, base=base, target=target)
         elif step.outcome == "conflict":
-            files = tuple(file.decode("utf-8", "replace") for file in step.files)
+            files = tuple(told_name(os.fsdecode(file)) for file in step.files)
             await self._letters.conflict(merge, target, base, files)
             point("daemon.merge_letter_sent")
             reason = f"{merge.branch} and {target} change the same lines of {len(files)} file{'s' * (len(files) != 1)}"
@@ -337,14 +360,14 @@ class MergeWork:
     async def _land(self, team: Team, batch: Batch, runs: tuple[GateRun, ...]) -> bool:
         for merge, step in zip(batch.merges, batch.steps, strict=True):
             try:
-                await self._checks.check(team, merge, step.paths, too_many=step.too_many)
+                await self._checks.check(team, merge, step.paths, too_many=step.too_many, ignore_case=batch.ignore_case)
             except RefusedError as error:
                 # The others are merged without it, and so tested again.
                 await self._refuse(team, merge, error)
-                await self._back(team.name, batch.numbers, "one of its batch was refused")
+                await self._waits.back(team.name, batch.numbers, "one of its batch was refused")
                 return True
         if any(not self._book.queue(team.name).get(number).is_on_the_way for number in batch.numbers):
-            await self._back(team.name, batch.numbers, "one of its batch was cancelled")
+            await self._waits.back(team.name, batch.numbers, "one of its batch was cancelled")
             return True
         landing = await self._book.decide(
             team.name,
@@ -358,7 +381,11 @@ class MergeWork:
 
     async def _move(self, team: Team, merges: Sequence[Merge]) -> bool:
         """Move the target over merges that are about to land, or did already. False if it cannot be moved now."""
-        old, new, target = merges[0].base, merges[-1].commit, merges[0].target
+        new, target = merges[-1].commit, merges[0].target
+        # What is not as it was tested is not landed, because the target is the team's no more or one of the batch was
+        # cancelled; but whether it had landed before that is asked.
+        whole = {merge.number for merge in merges}.issuperset(merges[-1].batch)
+        old = merges[0].base if whole and target == team.merge.target else ""
         repo = team.repo or ""
         landing = await self._supervisor.insist(
             lambda keeper: keeper.merge_land(repo=repo, target=target, old=old, new=new)
@@ -375,17 +402,6 @@ class MergeWork:
             )
             return True
         if landing.outcome == "moved":
-            await self._back(team.name, numbers, f"{landing.why}: it is merged again upon that")
+            await self._waits.back(team.name, numbers, f"{landing.why}: it is merged again", event="merge.moved")
             return True
-        return await self._wait(team.name, numbers, landing.why)
-
-    async def _wait(self, team: str, numbers: Sequence[int], why: str) -> bool:
-        queue = self._book.queue(team)
-        if any(queue.get(number).step != f"waits: {why}" or queue.get(number).state != QUEUED for number in numbers):
-            await self._back(team, numbers, f"waits: {why}", event="merge.waiting")
-        return False
-
-    async def _back(self, team: str, numbers: Sequence[int], step: str, event: str = "") -> None:
-        await self._book.decide(
-            team, lambda queue, revision, now: queue.back(numbers, revision, now, step), event, who=SUPERVISOR
-        )
+        return await self._waits.wait(team.name, numbers, landing.why)

@@ -74,6 +74,7 @@ class Merges:
                 tip=seen.tip,
                 subject=seen.subject,
                 target=target,
+                repository=team.repository,
                 agent=whose,
                 person=who.user,
                 uid=who.uid,
@@ -85,8 +86,10 @@ class Merges:
                 changed_at=now,
             )
 
-        await self._checks.check(team, merge_of(0, self._now()), seen.paths, too_many=seen.too_many)
-        there = self._book.queue(team.name).waiting_of(seen.branch)
+        await self._checks.check(
+            team, merge_of(0, self._now()), seen.paths, too_many=seen.too_many, ignore_case=seen.ignore_case
+        )
+        there = self._book.queue(team.name).waiting_of(seen.branch, team.repository)
         if there is not None:
             return Submitted(merge=self._same(there, seen), again=True, branch=seen.branch, target=target, note=note)
         gone: list[Merge] = []
@@ -126,9 +129,17 @@ class Merges:
             lambda keeper: keeper.merge_look(repo=repo, directory=directory, branch=branch, target=target)
         )
 
+    def teams_that_wait(self) -> list[str]:
+        """Those that have something in line, whether they are up or not."""
+        return [team for team in self._book.teams if self._book.queue(team).line()]
+
     def all(self, team: str) -> list[Merge]:
         """All that are kept: those at an end, the oldest first, then those in line."""
         return list(self._book.queue(team))
+
+    def elsewhere(self, team: Team) -> str:
+        """That some of a team are of another repository than it is up in, in words; empty if none is."""
+        return self._book.elsewhere(team)
 
     def waiting(self, team: str) -> list[Merge]:
         """Those on the way, the first first."""
@@ -150,25 +161,29 @@ class Merges:
     async def cancel(self, who: Who, team: str, name: str) -> Merge:
         """Take one out of the line."""
         number = number_of(name)
-        (merge,) = await self._book.decide(
-            team, lambda queue, revision, now: [queue.cancel(number, revision, now)], "merge.cancelled", who=who
-        )
-        if merge.batch:
-            self._work.give_up(team)
+        before: list[Merge] = []
+
+        def decide(queue: MergeQueue, revision: int, now: float) -> list[Merge]:
+            before.append(queue.get(number))
+            return [queue.cancel(number, revision, now)]
+
+        (merge,) = await self._book.decide(team, decide, "merge.cancelled", who=who)
+        self._work.cancelled(team, before[0])
         return merge
 
     async def retry(self, who: Who, team: Team, name: str, *, tokens: Sequence[int]) -> Merge:
         """Put one that is at an end into the line again, at its end, with what its branch is at now.
 
-        It relies on these tokens, and on those that it had before no more.
+        It relies on these tokens; without any, on those that it had before.
         """
         _check_count(tokens)
         number = number_of(name)
         queue = self._book.queue(team.name)
-        queue.check_retry(number)
-        known = replace(queue.get(number), tokens=tuple(tokens), run="")
+        queue.check_retry(number, team.repository)
+        known = queue.get(number)
+        known = replace(known, tokens=tuple(tokens) or known.tokens, repository=team.repository, run="")
         seen = await self._look(team, "", known.branch)
-        await self._checks.check(team, known, seen.paths, too_many=seen.too_many)
+        await self._checks.check(team, known, seen.paths, too_many=seen.too_many, ignore_case=seen.ignore_case)
         (merge,) = await self._book.decide(
             team.name,
             lambda queue, revision, now: [

@@ -176,7 +176,8 @@ class PortBlocks:
         for agent in agents:
             teams.setdefault(agent.team, []).append(agent)
         keeper = await keeper_soon(self._supervisor)
-        leased = {team: self._told_ports(members) for team, members in teams.items()}
+        # All of their blocks, for a stranger may listen where no name has been asked for yet.
+        leased = {team: self._all_ports(members) for team, members in teams.items()}
         looks = await asyncio.gather(*(keeper.listening(team, sorted(leased[team])) for team in teams))
         found: list[PortUse] = []
         for members, look in zip(teams.values(), looks, strict=True):
@@ -188,6 +189,10 @@ class PortBlocks:
             one.port: one for look in looks for one in look if not one.agent and (one.port, one.pid) not in seen
         }
         return [*found, *(_stranger(one) for _, one in sorted(strangers.items()))]
+
+    def _all_ports(self, agents: Iterable[Agent]) -> set[int]:
+        blocks = [block for agent in agents if (block := self._blocks.get(agent.key)) is not None]
+        return {port for block in blocks for port in block.ports}
 
     def _told_ports(self, agents: Iterable[Agent]) -> set[int]:
         """The ports that somebody was told of as theirs."""

@@ -206,9 +206,15 @@ class Tasks:
         return self._seen(team.name, changed.task)
 
     async def done(self, who: Who, team: Team, task: str, token: int, *, result: str = "", note: str = "") -> Seen:
-        """It is done. Raises `RefusedError` if the claim is over, and then it is not."""
+        """It is done. Raises `RefusedError` if the claim is over, and then it is not.
+
+        Who did not hear the answer may ask again, with the same token: it stays as it was done.
+        """
         changed = self._of(team.name).done(task, token, self._moment(who), result, note)
-        await self._write(who, team.name, changed, _about("task.done", team.name, changed))
+        if changed.is_change:
+            await self._write(who, team.name, changed, _about("task.done", team.name, changed))
+        else:
+            await self._ledger.caught_up()
         return self._seen(team.name, changed.task)
 
     async def fail(self, who: Who, team: Team, task: str, token: int, *, note: str = "", final: bool = False) -> Seen:

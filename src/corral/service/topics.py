@@ -117,10 +117,7 @@ class Topics:
 
     def _start(self, topic: str, after: int | None) -> int:
         check_name(topic)
-        cursor = self._ledger.revision if after is None else after
-        if cursor < 0:
-            raise WrongUseError(f"there is no revision {cursor}", "0 is before the first")
-        return cursor
+        return self._ledger.revision if after is None else self._ledger.known(after)
 
 
 def _published(entry: Entry) -> Published:

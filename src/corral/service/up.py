@@ -9,12 +9,13 @@ from types import MappingProxyType
 
 from corral import repository
 from corral.domain import plan, spec, states
-from corral.domain.errors import RefusedError
+from corral.domain.errors import CorralError, RefusedError
 from corral.domain.plan import Step
 from corral.domain.records import Who
 from corral.domain.repository import check as check_repository
 from corral.domain.spec import TeamSpec, fingerprint
 from corral.service.context import Context
+from corral.service.merge_book import MergeBook
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Tell
 from corral.service.up_limits import adjust
@@ -48,8 +49,9 @@ class UpResult:
 class Up:
     """The use case."""
 
-    def __init__(self, context: Context, ports: PortBlocks) -> None:
+    def __init__(self, context: Context, ports: PortBlocks, merges: MergeBook) -> None:
         self._context = context
+        self._merges = merges
         self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
@@ -83,14 +85,35 @@ class Up:
                 return self._result(team.name, steps, dry_run=True, notes=await self._look_first(team, start))
             work = UpWork(self._context, self._ports, who, team, prints, environment, tell, len(start))
             notes: list[str] = []
+            before = self._registry.teams.get(team.name)
             if start:
                 await work.check(start)  # before anything is changed
             if not dry_run:
                 await self._put_in_order(team)
                 notes = await adjust(self._context, who, team, prints, steps)
+            adjusted = before is not None and before != self._registry.teams.get(team.name)
             if start:
                 await work.do(steps)
-            return self._result(team.name, steps, dry_run=dry_run, notes=[*notes, *work.notes], remedies=work.remedies)
+            notes += work.notes
+            if start or adjusted:
+                notes += await self._merge_notes(team)
+            return self._result(
+                team.name, steps, dry_run=dry_run, notes=notes, remedies=work.remedies, adjusted=adjusted
+            )
+
+    async def _merge_notes(self, declared: TeamSpec) -> list[str]:
+        """What a person should know of the merge queue."""
+        team = self._registry.teams.get(declared.name)
+        if team is None or team.repo is None:
+            return []
+        notes = [self._merges.elsewhere(team)]
+        if declared.merge.target:
+            repo, target = team.repo, team.merge.target
+            try:
+                await self._supervisor.insist(lambda keeper: keeper.merge_build(repo=repo, target=target, pieces=[]))
+            except CorralError as error:
+                notes.append(f"nothing can be merged: {error.message}; {error.remedy}")
+        return [note for note in notes if note]
 
     async def _put_in_order(self, team: TeamSpec) -> None:
         """Have the agents that are there stand where the file has them now; those that left it come last."""
@@ -127,6 +150,7 @@ class Up:
         dry_run: bool,
         notes: Sequence[str],
         remedies: Mapping[str, str] = MappingProxyType({}),
+        adjusted: bool = False,
     ) -> UpResult:
         agents = self._registry.of_team(team)
         outcomes = []
@@ -144,7 +168,7 @@ class Up:
                     remedy=remedies.get(step.agent, ""),
                 )
             )
-        changed = any(step.action in (plan.START, plan.RESTART) or step.adjusts for step in steps)
+        changed = adjusted or any(step.action in (plan.START, plan.RESTART) or step.adjusts for step in steps)
         return UpResult(team=team, dry_run=dry_run, changed=changed, agents=outcomes, notes=notes)
 
 

@@ -12,8 +12,9 @@ from corral.domain.merge_rules import merge_rule_differences, merge_rules_as_jso
 from corral.domain.plan import Step
 from corral.domain.process_limits import process_limit_differences, process_limits_as_json
 from corral.domain.records import NewEvent, Team, Who
-from corral.domain.spec import WORKTREE, TeamSpec, adjusted
+from corral.domain.spec import TeamSpec, adjusted
 from corral.service.context import Context
+from corral.service.worktrees import guard
 
 
 async def adjust(
@@ -38,26 +39,19 @@ async def adjust(
         notes += await keeper.limit(team.name, limits, team.limits)
     merge = settled(team.merge, known.merge, head="")
     if known.enforcement != team.enforcement or known.merge.target != merge.target:
-        notes += await _guard(context, team, merge.target)
+        notes += await _guard(context, replace(known, enforcement=team.enforcement, merge=merge))
+    if differences := merge_rule_differences(known.merge, merge):
+        notes.append(f"taken over for the merge queue: {', '.join(differences)}")
     await _write_down(context, who, team, known, prints, steps)
     return notes
 
 
-async def _guard(context: Context, team: TeamSpec, target: str) -> list[str]:
+async def _guard(context: Context, team: Team) -> list[str]:
     """Have the hooks of all worktrees of the team be as the file says now."""
     keeper = await context.supervisor.link.open()
-    notes = []
-    for agent in context.registry.of_team(team.name).values():
-        if agent.workspace_kind == WORKTREE:
-            note = await keeper.guard_workspace(
-                team=team.name,
-                agent=agent.name,
-                path=agent.workspace,
-                enforcement=team.enforcement,
-                target=target,
-            )
-            notes += [f"{agent.name}: {note}"] if note else []
-    return notes
+    agents = context.registry.of_team(team.name).values()
+    notes = {agent.name: await guard(keeper, team, agent) for agent in agents}
+    return [f"{name}: {note}" for name, note in notes.items() if note]
 
 
 async def _write_down(

@@ -23,6 +23,7 @@ from corral.ports.keeper import Keeper, Workspace
 from corral.service.context import Context
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
+from corral.service.worktrees import guard
 from corral.supervise.supervisor import DEFAULT_GRACE
 
 #: A program that cannot start is mostly gone, and that known, after this long; a large team takes longer anyway.
@@ -64,6 +65,9 @@ class UpWork:
         self._blocks: dict[str, Block] = {}
         #: The branch that the repository's HEAD names.
         self._head = ""
+        #: Where git keeps the repository.
+        self._repository = ""
+        self._ignore_case = False
         #: What a person should know besides.
         self.notes: list[str] = []
         #: agent → what helps, for those that failed before they were started.
@@ -102,6 +106,8 @@ class UpWork:
             seen = await keeper.repository(self._team.repo)
             self.notes += repository.check(self._team, agents, seen)
             self._head = seen.branch
+            self._repository = seen.common
+            self._ignore_case = seen.ignore_case
 
     async def _declare(self, agents: Sequence[tuple[int, AgentSpec]]) -> None:
         """Write down the team and the agents before anything is made for them."""
@@ -147,6 +153,8 @@ class UpWork:
         team = replace(
             team,
             repo=self._team.repo,
+            repository=self._repository,
+            ignore_case=self._ignore_case,
             systemd=self._team.systemd,
             limits=self._team.limits,
             processes=self._team.processes,
@@ -230,9 +238,18 @@ class UpWork:
         if profile is None or profile.hooks is None:
             note = "its program has no hooks that Corral knows: what others hold is not refused to it as it writes"
         else:
-            note = await keeper.register_hooks(path=record.workspace, profile=profile.name, remove=False)
+            note = await self._hooks_note(keeper, record, profile.name)
         if note:
             self.notes.append(f"{record.name}: {note}")
+
+    @staticmethod
+    async def _hooks_note(keeper: Keeper, record: Agent, profile: str) -> str:
+        try:
+            return await keeper.register_hooks(path=record.workspace, profile=profile, remove=False)
+        except UnavailableError:
+            raise
+        except CorralError as error:
+            return f"{error.message}; {error.remedy}"
 
     async def _prepare(self, keeper: Keeper, record: Agent) -> Workspace | CorralError:
         try:
@@ -243,22 +260,13 @@ class UpWork:
                 path=record.workspace,
                 repo=self._team.repo,
             )
-            if record.workspace_kind == WORKTREE and (note := await self._guard(keeper, record)):
+            if note := await guard(keeper, self._registry.teams[record.team], record):
                 self.notes.append(f"{record.name}: {note}")
             return workspace
         except UnavailableError:
             raise
         except CorralError as error:
             return error
-
-    async def _guard(self, keeper: Keeper, record: Agent) -> str:
-        return await keeper.guard_workspace(
-            team=record.team,
-            agent=record.name,
-            path=record.workspace,
-            enforcement=self._team.enforcement,
-            target=self._registry.teams[record.team].merge.target,
-        )
 
     async def _fail(self, record: Agent, error: CorralError) -> None:
         failed = replace(record, state=states.FAILED, since=self._now(), reason=error.message)

@@ -98,6 +98,7 @@ class Who:
     async def _look(self, question: Question, name: str, workspaces: list[str]) -> FileTraces | None:
         """What is known of the file of this name; None if nobody knows it."""
         team, limit = question.team, question.limit
+        file = await self._pattern(question, name)
         history = _NO_HISTORY
         if team.repo is not None:
             # The keeper is asked for one more, so that it is known whether there are more.
@@ -105,7 +106,6 @@ class Who:
             history = await keeper.file_history(
                 repo=team.repo, path=os.fsencode(name), workspaces=[team.repo, *workspaces], limit=limit + 1
             )
-        file = await self._pattern(question, name)
         tasks = [seen.task for seen in self._tasks.list(team) if _is_about(seen.task, name)]
         traces = [
             *self._from_git(team, name, history),
@@ -135,6 +135,10 @@ class Who:
         try:
             name.encode()
             (file,) = await self._real.of(files_of(question.team, question.agent), [file])
+        except WrongUseError as error:
+            raise WrongUseError(
+                error.message, "name a file that is in it; corral lease ls shows who holds what, directories too"
+            ) from error
         except (UnicodeEncodeError, RefusedError):
             return file  # what leads out of the repository, or is no text, is compared as it is written
         return file

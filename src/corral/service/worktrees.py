@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 
 from corral.domain.enforcement import NO_ENFORCEMENT
+from corral.domain.records import Agent, Team
+from corral.domain.spec import WORKTREE
 from corral.ports.keeper import Bystander, Keeper, WorkspaceRemoval
 
 
@@ -15,6 +17,22 @@ def occupants(bystanders: Iterable[Bystander]) -> dict[str, str]:
     for one in bystanders:
         found.setdefault(one.directory, []).append(f"{one.command} (pid {one.pid})")
     return {where: f"{', '.join(who)} {'is' if len(who) == 1 else 'are'} in it" for where, who in found.items()}
+
+
+async def guard(keeper: Keeper, team: Team, agent: Agent) -> str:
+    """Have the hooks of an agent's worktree be as the settings of its team say, whatever became of them since.
+
+    The answer is what a person should know of it; empty if all is well, or if it has no worktree.
+    """
+    if agent.workspace_kind != WORKTREE:
+        return ""
+    return await keeper.guard_workspace(
+        team=team.name,
+        agent=agent.name,
+        path=agent.workspace,
+        enforcement=team.enforcement,
+        target=team.merge.target,
+    )
 
 
 async def take_away(

@@ -50,6 +50,7 @@ class WriteService:
         if session:
             self._leases.renew_all(realm, Party(party.name, session))
         lost = self._leases.lost_by(party.name, session, realm) if session else []
+        ignore_case = ignore_case or asking.team.ignore_case  # who asks may not have looked
         writes = Writes(writer, held, lost, ignore_case=ignore_case, shared=shared)
         if writes.all_allowed:
             return []

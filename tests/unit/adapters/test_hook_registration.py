@@ -10,6 +10,7 @@ import pytest
 from corral.adapters.files.registration import holding_work, register, register_hooks, unregister_hooks
 from corral.agents import catalogue
 from corral.agents.catalogue import Profile, profiles
+from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.hook_calls import event_word
 from corral.domain.hook_dialects import dialect
 from tests.support.repos import git
@@ -40,6 +41,7 @@ def test_hooks_come_into_the_file_of_each_agent_and_out_of_it(profile: str, file
     assert holding_work(str(repository)) == []
     assert unregister_hooks(str(repository), profile) == ""
     assert not (repository / file).exists()
+    assert "/" not in file or not (repository / file).parent.exists(), "the directory was made for it"
     assert file not in (repository / ".git/info/exclude").read_text()
 
 
@@ -60,10 +62,24 @@ def test_a_tracked_file_is_left_alone_and_a_person_is_told_what_to_do(repository
     file = repository / ".claude/settings.local.json"
     file.write_text("{}\n")
     git(repository, "add", ".")
-    note = register_hooks(str(repository), "claude")
-    assert "is tracked by git" in note
-    assert "docs/howto/agent-hooks.md" in note
+    with pytest.raises(CorralError, match=r"are not registered in .* is tracked by git") as refused:
+        register_hooks(str(repository), "claude")
+    assert "docs/howto/agent-hooks.md" in refused.value.remedy
     assert file.read_text() == "{}\n"
+
+
+def test_what_cannot_be_done_is_an_error_and_leaves_nothing(repository: Path) -> None:
+    for act in (register_hooks, unregister_hooks):
+        with pytest.raises(NotFoundError, match="there is no directory"):
+            act(str(repository / "nowhere"), "gemini")
+    file = repository / ".gemini/settings.json"
+    file.parent.mkdir()
+    file.write_text("{nonsense")
+    with pytest.raises(CorralError, match=r"are not registered in .* this is not JSON"):
+        register_hooks(str(repository), "gemini")
+    assert file.read_text() == "{nonsense"
+    assert unregister_hooks(str(repository), "claude") == ""
+    assert not (repository / ".claude").exists()
 
 
 def test_an_agent_without_hooks_gets_none(repository: Path) -> None:

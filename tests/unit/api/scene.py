@@ -154,7 +154,7 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
         started_at=0.0,
         registry=registry,
         supervisor=supervisor,
-        up=Up(context, ports),
+        up=Up(context, ports, book),
         down=Down(context, ports, Belongings(leases, tasks, msg), merge_work),
         agents=Agents(context, ports),
         holding=Holding(context),

@@ -1,6 +1,7 @@
 """Leases over HTTP: what is granted, what is refused and with what, and what waits."""
 
 import asyncio
+import random
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,25 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         assert (await scene.ask("POST", f"{release}&agent=a", {"token": mine["token"] + 1})).status == 409
         assert (await scene.ask("POST", "/v1/leases/l999/release?team=shop&agent=a", {})).status == 404
         assert await held(scene) == [mine]
+
+    play(tmp_path, act)
+
+
+def nasty(seed: int, letter: str) -> str:
+    """What takes minutes if every place of one is compared with every place of the other."""
+    chance, parts = random.Random(seed), list[str]()
+    while len("/".join(parts)) < 950:
+        parts += ["**", "*" + "*".join(chance.choice("abc") for _ in range(13)) + "*"]
+    return "/".join([*parts, f"{letter}*", "e"])
+
+
+def test_patterns_made_to_take_for_ever_are_refused(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        for patterns in ([nasty(1, "q")], ["**/*.py"] * 17, ["?" + "a" * 200] * 3):
+            refused = await acquire(scene, "a", *patterns)
+            assert (refused.status, refused.error["code"]) == (400, "wrong_use")
+            assert "at most" in refused.error["remedy"]
+        assert (await acquire(scene, "a", *(f"src/{number}/" for number in range(64)))).status == 200
 
     play(tmp_path, act)
 

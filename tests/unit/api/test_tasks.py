@@ -95,7 +95,10 @@ def test_stale_tokens_are_refused_and_named(tmp_path: Path) -> None:
             assert reply.status == 409
             assert (reply.error["holder"], reply.error["task"]) == ("shop/b", task)
         assert (await say(scene, task, "done", token=second["token"])).status == 200
-        assert (await say(scene, task, "done", token=second["token"])).error["state"] == "done"
+        # Who did not hear the answer asks again.
+        assert (await say(scene, task, "done", token=second["token"])).json["state"] == "done"
+        assert (await say(scene, task, "done", token=first["token"])).error["state"] == "done"
+        assert [event for event, _, _ in await scene.journal()].count("task.done") == 1
         assert (await say(scene, "t999", "done", token=1)).status == 404
 
     play(tmp_path, act)

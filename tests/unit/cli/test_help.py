@@ -40,6 +40,8 @@ def test_no_line_is_wider_than_the_terminal_and_no_word_is_cut(width: int) -> No
         wide = [line for line in text.splitlines() if shown_width(line) > width and line not in examples]
         assert not wide, command.name
         assert text.split() == command_help(command, width=1000).split()
+        assert "?." not in text, command.name
+        assert "again; may be given" not in text, "said twice"
     assert max(map(shown_width, overview(width=width).splitlines())) <= width
 
 

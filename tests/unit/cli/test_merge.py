@@ -58,3 +58,10 @@ def test_a_gate_whose_time_was_up_says_so() -> None:
 
 def test_an_empty_line_prints_nothing() -> None:
     assert list(listed({"merges": []})) == []
+
+
+def test_a_line_is_whole_in_a_pipe_and_cut_on_a_terminal() -> None:
+    waits = "waits: " + "x" * 200
+    merges: Record = {"merges": [{**MERGE, "branch": "b", "reason": "", "step": waits}]}
+    assert list(listed(merges))[1].endswith(waits)
+    assert all(len(line) <= 100 for line in listed(merges, 100))

@@ -27,7 +27,8 @@ def step(name: str, what: str, detail: str = "", done: int = 1) -> dict[str, obj
 
 
 def result(*agents: dict[str, object], dry_run: bool = False) -> dict[str, object]:
-    return {"result": {"team": "shop", "dry_run": dry_run, "changed": True, "agents": agents}}
+    changed = any(agent["action"] != "keep" for agent in agents)
+    return {"result": {"team": "shop", "dry_run": dry_run, "changed": changed, "agents": agents}}
 
 
 STARTED = result(agent("builder-1", "start"), agent("builder-2", "start"), agent("lead", "keep"))
@@ -136,6 +137,9 @@ class TestTheSummary:
         assert corral("up").out == "shop: nothing to do, 3 agents are as declared\n"
         daemon.answer("POST", "/v1/up", stream(result(agent("a", "keep"))))
         assert corral("up").out == "shop: nothing to do, 1 agent is as declared\n"
+        taken = {"team": "shop", "dry_run": False, "changed": True, "agents": [agent("a", "keep")], "notes": ["taken"]}
+        daemon.answer("POST", "/v1/up", stream({"result": taken}))
+        assert corral("up").out == "shop: 1 as declared\n  ! taken\n"
 
     def test_of_differences(self, corral: Corral, daemon: FakeDaemon, spec: Path) -> None:
         answer = result(agent("a", "changed", "command", "env.NODE_ENV"), agent("b", "keep"), agent("old", "extra"))

@@ -36,8 +36,8 @@ def used(tool: str, **arguments: object) -> dict[str, object]:
         ("claude", "PostToolUseFailure", used("Edit", file_path="x"), FAILED, WRITES, ["x"]),
         ("claude", "PreToolUse", used("Bash", command="rm x"), BEFORE, "", []),
         ("claude", "PreToolUse", used("mcp__files__write", path="x"), BEFORE, "", []),
-        ("claude", "PreToolUse", used("Write"), BEFORE, "", []),
-        ("claude", "PreToolUse", used("Write", file_path=7), BEFORE, "", []),
+        ("claude", "PostToolUse", used("Write"), AFTER, "", []),
+        ("claude", "PostToolUseFailure", used("Write", file_path=7), FAILED, "", []),
         ("claude", "Stop", {"session_id": "s"}, OVER, "", []),
         ("claude", "UserPromptSubmit", {"prompt": "x"}, ALIVE, "", []),
         ("claude", "SomethingNew", {"whatever": []}, ALIVE, "", []),
@@ -76,6 +76,30 @@ def test_session_and_directory_come_in_the_words_of_each() -> None:
 def test_what_is_no_use_of_a_tool_is_not_understood(said: object) -> None:
     with pytest.raises(NotUnderstoodError):
         of("claude").read("PreToolUse", said)
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "said"),
+    [
+        ("claude", "PreToolUse", used("Write", file_path=5)),
+        ("claude", "PreToolUse", used("Write", file_path="")),
+        ("claude", "PreToolUse", used("Edit")),
+        ("claude", "PreToolUse", used("Write", file_path=["a"], path="b")),
+        ("gemini", "BeforeTool", used("write_file", paths=["a"])),
+        ("codex", "PreToolUse", used("apply_patch", command="nothing")),
+        ("pi", "pre-tool-use", used("edit", path=None)),
+    ],
+)
+def test_a_write_of_nobody_knows_what_is_not_understood(name: str, event: str, said: object) -> None:
+    with pytest.raises(NotUnderstoodError):
+        of(name).read(event, said)
+
+
+def test_a_write_is_of_the_file_that_the_tool_takes_whatever_else_is_said() -> None:
+    said = used("Write", file_path="held.py", paths=["free.py"])
+    assert list(of("claude").read("PreToolUse", said).paths) == ["held.py"]
+    assert of("codex").read("PreToolUse", used("Bash", command="ls")).act == ""
+    assert of("claude").read("PreToolUse", used("Read", file_path=5)).act == ""
 
 
 def test_no_call_names_more_files_than_are_judged() -> None:

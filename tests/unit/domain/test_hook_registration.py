@@ -75,6 +75,20 @@ def test_they_are_taken_out_again() -> None:
     assert unregistered(COMMANDS, "s.json", MINE, "claude") is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1}',
+        '{\n  "a": 1\n}\n',
+        '{\n  "a": 1,\n  "hooks": {\n    "Notification": [1]\n  },\n  "b": 2\n}\n',
+        '{\n  "hooks": {\n    "Stop": [{"hooks": []}]\n  }\n}\n',
+    ],
+)
+def test_what_is_taken_out_leaves_no_empty_lists(text: str) -> None:
+    without = unregistered(COMMANDS, "s.json", put(text), "claude")
+    assert without == text
+
+
 def test_a_plugin_is_an_item_of_a_list() -> None:
     new = put('{"plugin": ["mine"], "model": "x"}', PLUGIN)
     assert json.loads(new) == {"plugin": ["mine", "file:///opt/agents/x_hooks.js"], "model": "x"}

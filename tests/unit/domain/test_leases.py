@@ -48,8 +48,57 @@ class TestWhatIsInTheWay:
         grant(leases, claim("a", held), 1)
         assert leases.conflict(claim("b", wanted)) is not None
 
+    def test_locks_of_one_party_are_in_each_others_way(self) -> None:
+        leases = Leases()
+        first = grant(leases, replace(claim("a", "dep"), lock=True), 1)
+        again = replace(claim("a", "dep"), lock=True, within=(first.lease, "l99"))
+        assert not leases.is_free(again)
+        assert (leases.own_locks_ahead(again), leases.own_locks_around(again)) == ({"l1"}, ["l1"])
+        assert leases.ahead_of(again) == set(), "no party waits for itself because two of its commands do"
+
+    def test_where_case_does_not_count_two_spellings_are_one_file(self) -> None:
+        leases = Leases()
+        grant(leases, replace(claim("a", "src/Ab.md"), ignore_case=True), 1)
+        found = leases.conflict(replace(claim("b", "SRC/aB.*"), ignore_case=True))
+        assert found is not None
+        assert found[1].text == "src/Ab.md", "it is told as it was asked for"
+        assert leases.is_free(replace(claim("b", "src/ac.md"), ignore_case=True))
+        assert leases.is_free(claim("b", "src/aB.md"))
+
 
 class TestTheLine:
+    def test_what_is_in_the_way_is_named_also_if_it_waits_itself(self) -> None:
+        leases = Leases()
+        held = grant(leases, claim("a", "x/1"), 1)
+        second = leases.wait(claim("b", "x/"))
+        third = leases.wait(claim("c", "x/2", "y"))
+        wanted = claim("d", "y")
+        (obstacle,) = leases.obstacles(wanted)
+        assert (obstacle.claim.party.name, obstacle.pattern.text, obstacle.held) == ("c", "y", False)
+        assert obstacle.lease == held, "c waits behind b, and b for a"
+        assert [one.claim.party.name for one in leases.obstacles(claim("c", "x/2", "y"), third)] == ["b"]
+        assert [one.held for one in leases.obstacles(claim("b", "x/"), second)] == [True]
+
+    def test_whose_run_is_over_leaves(self) -> None:
+        leases = Leases()
+        grant(leases, claim("a", "x"), 1)
+        mine, anns, others = (
+            leases.wait(claim(party, "x", run=run)) for party, run in (("b", "r1"), ("ann", ""), ("c", "r1"))
+        )
+        assert leases.departed({"b": "r1", "c": "r1"}, []) == []
+        assert leases.departed({"b": "r2"}, []) == [mine]
+        assert leases.departed({"b": ""}, ["c"]) == [mine, others]
+        assert leases.departed({}, ["ann"]) == [anns]
+
+    def test_who_waits_stands_where_they_stood_when_all_is_read_again(self) -> None:
+        leases = Leases()
+        held = grant(leases, claim("a", "x"), 1)
+        first, second = leases.wait(claim("b", "x")), leases.wait(claim("c", "x"))
+        line = {second: claim("c", "x"), first: claim("b", "x")}
+        again = Leases.restored([held], 0.0, line=line, numbers=leases.numbers)
+        assert again.waited_for(second) == {"a", "b"}
+        assert again.wait(claim("d", "x")) > second
+
     def test_a_shared_claim_waits_behind_an_exclusive_one_that_waits(self) -> None:
         leases = Leases()
         first = grant(leases, claim("a", "x", mode=SHARED), 1)
@@ -158,7 +207,9 @@ def test_whoever_is_in_the_way_is_near(held: list[list[str]], wanted: list[str])
         index.remove(lease)
     left = [lease for lease in leases if lease not in leases[::3]]
     asked = claim("b", *wanted)
-    near = {lease.lease for lease in index.near(asked)}
+    found = [lease.lease for lease in index.near(asked)]
+    near = set(found)
+    assert len(found) == len(near), "each is compared once"
     assert near >= {lease.lease for lease in left if lease.claim.is_in_the_way_of(asked)}
     assert near <= {lease.lease for lease in left}
 

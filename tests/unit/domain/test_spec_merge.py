@@ -5,7 +5,7 @@ import pytest
 from corral.domain.errors import BadSpecError
 from corral.domain.merge_rules import DEFAULT_MERGE_RULES, MergeRules, merge_rule_differences, settled
 from corral.domain.spec import parse
-from corral.domain.spec_merge import can_be_a_branch
+from corral.domain.spec_merge import can_be_a_branch, why_never_a_branch
 
 FILE = "/home/ann/shop/corral.toml"
 
@@ -82,3 +82,10 @@ _NEITHER = ("a/.b", "a.lock", "a.", "a\n", "a\0", "a\udcff", "a*", "a[b", "a\\b"
 @pytest.mark.parametrize("name", [*_NO_BRANCHES, *_NEITHER])
 def test_what_git_would_take_for_something_else(name: str) -> None:
     assert not can_be_a_branch(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("x" * 201, "longer than the 200 bytes"), ("a\udcff", "no UTF-8"), ("a b", "cannot be the name")]
+)
+def test_why_a_name_is_no_branch(name: str, why: str) -> None:
+    assert why in why_never_a_branch(name)

@@ -206,9 +206,19 @@ class TestClaims:
                 getattr(team.backlog, what)(task.id, task.token, team.moment())
             assert caught.value.details == {"task": task.id, "state": CLAIMED, "holder": "shop/b"}
         team.finish(again)
-        with pytest.raises(RefusedError) as twice:
-            team.finish(again)
-        assert twice.value.details["state"] == DONE
+        with pytest.raises(RefusedError) as late:
+            team.finish(task)
+        assert late.value.details["state"] == DONE
+
+    def test_done_again_with_the_token_that_did_it_changes_nothing(self, team: Team) -> None:
+        task = team.claim() if team.add() else None
+        assert task is not None
+        team.backlog.done(task.id, task.token, team.moment(), "it works")
+        again = team.backlog.done(task.id, task.token, team.moment(), "another result", "and a note")
+        assert not again.is_change
+        assert (again.task.result, again.task.notes) == ("it works", ())
+        with pytest.raises(RefusedError):
+            team.backlog.fail(task.id, task.token, team.moment())
 
     def test_attempts_are_counted_and_after_the_last_it_is_dead(self, team: Team) -> None:
         name = team.add(max_attempts=3, backoff=0)

@@ -171,6 +171,9 @@ class Machine(RuleBasedStateMachine):
             if what == "lapse":
                 assert self.backlog.lapse(number, token, moment) is None
                 return
+            if what == "done" and self.done_with.get(number) == token:
+                assert not self.backlog.done(name, token, moment).is_change
+                return
             with pytest.raises(RefusedError):
                 self._ask(what, name, token, moment)
             return

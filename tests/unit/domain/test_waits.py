@@ -14,7 +14,7 @@ def test_a_cycle_is_named_with_who_waits_for_what() -> None:
     waits.begin("shop/b", ["ann"], "an answer")
     with pytest.raises(RefusedError) as caught:
         waits.begin("ann", ["shop/a"], "the lock deploy")
-    assert caught.value.details == {"cycle": ["ann", "shop/a", "shop/b"]}
+    assert caught.value.details == {"cycle": ["ann", "shop/a", "shop/b"], "holder": "shop/a"}
     assert "shop/a waits for the lease on src/, which shop/b has" in caught.value.message
 
 

@@ -1,5 +1,6 @@
 """The tools of values, messages and topics against a daemon that serves: what comes back fits what was promised."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from corral.client.wire import target
-from corral.domain.errors import NotFoundError
+from corral.domain.errors import NotFoundError, WrongUseError
 from corral.mcp.kv_tools import KV_TOOLS
 from corral.mcp.msg_tools import MSG_TOOLS
 from corral.mcp.parameters import checked
@@ -27,7 +28,7 @@ class Model:
         #: The last answer in words.
         self.words = ""
 
-    async def call(self, name: str, **given: object) -> Any:
+    async def call(self, name: str, /, **given: object) -> Any:
         """The answer, which must fit the schema that the client was told."""
         tool = named(name)
         call = tool.call(checked(name, tool.parameters, given))
@@ -37,7 +38,7 @@ class Model:
         self.words = tool.words(reply.json)
         return reply.json
 
-    async def error(self, name: str, **given: object) -> Any:
+    async def error(self, name: str, /, **given: object) -> Any:
         tool = named(name)
         call = tool.call(checked(name, tool.parameters, given))
         reply = await self._scene.ask(call.method, target(call.path, (*self._whose, *call.parameters)), call.body)
@@ -73,6 +74,72 @@ def test_values(tmp_path: Path) -> None:
         assert [change["changes"] for change in seen["changes"]] == [[{"key": "deploy/by", "value": None}]]
         assert "deploy/by  removed" in b.words
         assert (await b.call("kv_watch", after=seen["next"], prefix="deploy/", wait=0))["changes"] == []
+
+    play(tmp_path, act)
+
+
+def test_several_values_in_one_go(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        a, b = Model(scene, "a"), Model(scene, "b")
+        put = await a.call("kv_transact", puts={"x": "1", "y": "2"}, if_revisions={"x": 0})
+        assert a.words == f"x, y changed, revision {put['revision']}"
+        lost = await b.error("kv_transact", puts={"y": "3"}, drops=["x"], if_revisions={"x": 0})
+        assert (lost["key"], lost["revision"]) == ("x", put["revision"])
+        assert (await b.call("kv_get", key="y"))["value"] == "2"
+        with pytest.raises(WrongUseError, match="whole numbers from 0 on"):
+            await b.call("kv_transact", if_revisions={"x": "0"})
+
+    play(tmp_path, act)
+
+
+def test_files_can_be_waited_for_without_taking_them(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        a, b = Model(scene, "a"), Model(scene, "b")
+        held = await a.call("lease_acquire", patterns=["src/"])
+        assert (await b.error("lease_wait", patterns=["src/x.py"], wait=0.02))["holder"] == "shop/a"
+        waiting = asyncio.ensure_future(b.call("lease_wait", patterns=["src/x.py"], wait=30))
+        await asyncio.sleep(0.02)
+        await a.call("lease_release", lease=held["lease"])
+        assert (await waiting)["free"]
+        assert (await b.call("lease_list"))["leases"] == []
+
+    play(tmp_path, act)
+
+
+def test_locks_belong_to_the_run_of_the_agent(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        a, b = Model(scene, "a"), Model(scene, "b")
+        lock = await a.call("lock_acquire", name="deploy")
+        assert "shop/a holds deploy" in a.words
+        assert (await b.error("lock_acquire", name="deploy"))["holder"] == "shop/a"
+        assert [one["patterns"] for one in (await b.call("lock_list"))["leases"]] == [["deploy"]]
+        assert "shop/a holds deploy" in b.words
+        # Nobody has to renew it: it has no deadline of its own, however short its time.
+        short = {"name": "short", "ttl": 0.05, "while_agent_runs": True}
+        await scene.ask("POST", "/v1/locks?team=shop&agent=a", short)
+        renewed = await scene.ask(
+            "POST", "/v1/locks?team=shop&agent=a", {**short, "name": "gone", "while_agent_runs": False}
+        )
+        assert renewed.status == 200
+        await asyncio.sleep(0.2)
+        assert [one["patterns"] for one in (await b.call("lock_list"))["leases"]] == [["deploy"], ["short"]]
+        await a.call("lease_release", lease=lock["lease"])
+        await b.call("lock_acquire", name="deploy", wait=5)
+
+    play(tmp_path, act)
+
+
+def test_a_task_can_be_looked_at(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        a, b = Model(scene, "a"), Model(scene, "b")
+        task = (await a.call("task_add", title="Fix it", body="all of it"))["task"]
+        claim = await b.call("task_claim")
+        await b.call("task_done", task=task, token=claim["token"], result="fixed", note="easy")
+        shown = await a.call("task_show", task=task)
+        assert (shown["state"], shown["body"], shown["result"]) == ("done", "all of it", "fixed")
+        for word in ("Fix it", "all of it", "easy", "result: fixed"):
+            assert word in a.words
+        assert (await a.error("task_show", task="../x"))["code"] == "not_found"
 
     play(tmp_path, act)
 

@@ -85,6 +85,7 @@ def _example(kind: str) -> object:
         "whole number": 7,
         "words": ["a", "b"],
         "variables": {"A": "1"},
+        "revisions": {"a": 0},
     }[kind]
 
 

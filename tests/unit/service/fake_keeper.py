@@ -9,6 +9,7 @@ from typing import Any
 from corral.adapters.files import stamps
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.ports.keeper import PROTOCOL, ExitStatus, Hello, HostPorts, Inventory, Listening, SeenFile
+from corral.ports.links import RealPath, SymbolicLink, SymbolicLinks
 from corral.ports.processes import Execution, OutputPage, Process, ProcessOrder, Survivor
 
 
@@ -101,13 +102,19 @@ class FakeKeeper:
         #: Ports that somebody listens on, and by team who listens on what.
         self.taken: set[int] = set()
         self.listeners: dict[str, list[Listening]] = {}
+        #: Symbolic links besides the one that leads out.
+        self.links: list[SymbolicLink] = []
         #: Why no agent can be kept to its ports.
         self.no_own_ports = ""
         self._waiting = 0
 
-    async def real_paths(self, directory: str, paths: list[str]) -> list[str | None]:
-        """There are no links but one, which leads out."""
-        return [None if path.startswith("out/") else path for path in paths]
+    async def real_paths(self, directory: str, paths: list[str]) -> list[RealPath]:
+        """There are no links but one, which leads out, and one directory."""
+        return [RealPath(path=None if path.startswith("out/") else path, directory=path == "folder") for path in paths]
+
+    async def symbolic_links(self, directory: str) -> SymbolicLinks:
+        """See `links`."""
+        return SymbolicLinks(links=[SymbolicLink(link="out", leads_to=RealPath(path=None)), *self.links])
 
     async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
         """The files that are really there."""

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from corral.adapters.sqlite.store import SqliteStore, StoreError
-from corral.domain.errors import NotFoundError, RefusedError
+from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
 from corral.domain.kv import Transaction
 from corral.domain.records import Event
 from corral.ports.store import Change
@@ -113,6 +113,21 @@ def test_who_reads_what_is_on_the_disk_does_not_wait(tmp_path: Path) -> None:
         disk.gate.clear()
         assert (await kv.get(TEAM, "k")).value == b"1"
         disk.gate.set()
+        await disk.close()
+
+    asyncio.run(act())
+
+
+def test_a_revision_that_nobody_was_told_of_is_not_waited_for(tmp_path: Path) -> None:
+    async def act() -> None:
+        disk, kv = await opened(tmp_path)
+        revision, _ = await kv.transact(PERSON, TEAM, FIRST)
+        assert await kv.changes(TEAM, "", revision, 0) == ([], revision)
+        for after in (revision + 1, 10**9, -1):
+            with pytest.raises(WrongUseError, match=f"there is no revision {after}"):
+                await kv.changes(TEAM, "", after, 30)
+            with pytest.raises(WrongUseError, match=f"there is no revision {after}"):
+                await anext(kv.watch(TEAM, "", after))
         await disk.close()
 
     asyncio.run(act())

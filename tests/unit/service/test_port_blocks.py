@@ -222,6 +222,7 @@ def test_who_listens_is_put_beside_who_has_it(tmp_path: Path) -> None:
             Listening(port=a + 5, agent="a", pid=8, command="nc"),
             Listening(port=8080, agent="b", pid=9, command="httpd"),
             Listening(port=b, agent="", pid=10, command="somebody"),
+            Listening(port=b + 3, agent="", pid=11, command="where no name was asked for"),
         ]
         found = await one.ports.uses(AGENTS)
         told = [(use.port, use.agent, use.name, use.listening, use.pid, use.leased) for use in found]
@@ -232,7 +233,11 @@ def test_who_listens_is_put_beside_who_has_it(tmp_path: Path) -> None:
             (8080, "b", None, True, 9, False),
             (b, "b", None, False, None, True),
             (b, None, None, True, 10, False),
+            (b + 3, None, None, True, 11, False),
         ]
-        assert one.keeper.asked[-1] == ("listening", {"team": "shop", "ports": sorted([a, a + 1, b])})
+        assert one.keeper.asked[-1] == (
+            "listening",
+            {"team": "shop", "ports": sorted([*given["a"].ports, *given["b"].ports])},
+        )
 
     play(tmp_path, act)

@@ -2,12 +2,13 @@
 
 A file is written whole or not at all, keeps its mode, and is never reached through a link: what is in a workspace is an
 agent's to change. What git tracks is left alone, because it would turn up in a commit; a file that is made here is kept
-out of git's sight. No agent is kept from starting by any of this: what went wrong is a sentence for a person.
+out of git's sight. That hooks could not be registered is an error; of the server it is a sentence for a person.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from corral.adapters.git import exclude
 from corral.agents import catalogue
 from corral.agents.catalogue import profiles
 from corral.domain import hook_registration, mcp_registration_json
-from corral.domain.errors import CorralError, RefusedError
+from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.domain.hook_registration import HookFile
 from corral.domain.mcp_registration import NAME, ServerFile, holds_more, is_registered, registered
 from corral.own_command import own_command
@@ -43,7 +44,11 @@ def register(workspace: str, profile: str) -> str:
 
 
 def register_hooks(workspace: str, profile: str) -> str:
-    """Have the coding agent of that profile ask `corral hook` when it works in `workspace`. The answer is as above."""
+    """Have the coding agent of that profile ask `corral hook` when it works in `workspace`.
+
+    The answer is what a person should know though they are registered. Raises `NotFoundError` if there is no such
+    directory, and `CorralError` if they are not registered for another reason.
+    """
     where = _hooks_of(profile)
     if where is None:
         return ""
@@ -54,36 +59,61 @@ def register_hooks(workspace: str, profile: str) -> str:
     def is_there(path: str, text: str) -> bool:
         return hook_registration.unregistered(where, path, text, profile) is not None
 
-    try:
+    with _told_as(workspace, "are not registered"):
         note, changed = _change(workspace, where.files, change, is_there, _HOOKS_BY_HAND)
         return note or (where.note if changed else "")
-    except (CorralError, OSError) as error:
-        return f"Corral's hooks are not registered in {workspace}: {_in_words(error)}"
 
 
 def unregister_hooks(workspace: str, profile: str) -> str:
-    """Take our hooks out of the coding agent's file, and the file away if nothing else is in it."""
+    """Take our hooks out of the coding agent's file, and the file away if nothing else is in it. Raises as above."""
     where = _hooks_of(profile)
     if where is None:
         return ""
-    in_git = exclude.in_a_worktree(workspace)
-    try:
+    with _told_as(workspace, "may still be registered"):
+        in_git = exclude.in_a_worktree(workspace)
         for path in where.files:
+            if not os.path.lexists(os.path.join(workspace, path)):
+                continue
             with _opened(workspace, path) as (directory, name):
                 text, mode = small_files.read(directory, name)
                 new = hook_registration.unregistered(where, path, text, profile)
                 if new is None:
                     continue
                 rest = hook_registration.without_ours(where, mcp_registration_json.read(text), profile)
-                if rest.keys() <= {"$schema"} and not (in_git and exclude.is_tracked(workspace, path)):
+                is_ours = rest.keys() <= {"$schema"} and not (in_git and exclude.is_tracked(workspace, path))
+                if is_ours:
                     os.unlink(name, dir_fd=directory)
                 else:
                     small_files.write(directory, name, new, mode)
+            if is_ours and os.path.dirname(path):
+                _remove_if_empty(os.path.join(workspace, os.path.dirname(path)))
         if in_git:
             exclude.drop_unused(workspace)
-    except (CorralError, OSError) as error:
-        return f"Corral's hooks may still be registered in {workspace}: {_in_words(error)}"
     return ""
+
+
+@contextlib.contextmanager
+def _told_as(workspace: str, what: str) -> Iterator[None]:
+    """Errors on the way come out as one about the hooks of the workspace."""
+    if not os.path.isdir(workspace):
+        raise NotFoundError(f"there is no directory {workspace}", "name the one that the coding agent works in")
+    try:
+        yield
+    except CorralError as error:
+        raise CorralError(f"Corral's hooks {what} in {workspace}: {error.message}", error.remedy) from error
+    except OSError as error:
+        raise CorralError(
+            f"Corral's hooks {what} in {workspace}: {error.strerror}", "make its files readable and writable for you"
+        ) from error
+
+
+def _remove_if_empty(directory: str) -> None:
+    """A directory that has nothing in it but for our file was made for that."""
+    try:
+        os.rmdir(directory)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+            raise
 
 
 def holding_work(worktree: str) -> list[str]:

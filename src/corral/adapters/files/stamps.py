@@ -52,14 +52,21 @@ def stamp(path: str) -> str:
         return ""
     except OSError:
         return _noted(path)
-    with open(handle, "rb", buffering=0) as file:
+    try:
         info = os.fstat(handle)
         if not stat.S_ISREG(info.st_mode):
             return "no file"
         if info.st_size > _LARGEST_READ:
             return _of_status(info)
+        hashed = hashlib.blake2b(digest_size=16)
         # It may grow while it is read; then it is another one anyway.
-        return "hash " + hashlib.blake2b(file.read(_LARGEST_READ + 1), digest_size=16).hexdigest()
+        while data := os.read(handle, _LARGEST_READ):
+            hashed.update(data)
+        return "hash " + hashed.hexdigest()
+    except OSError:
+        return _noted(path)
+    finally:
+        os.close(handle)
 
 
 def _noted(path: str) -> str:

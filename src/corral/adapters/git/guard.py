@@ -15,7 +15,7 @@ import sys
 import corral
 from corral.adapters.git import worktree_config
 from corral.adapters.git.command import git
-from corral.adapters.git.hook_scripts import HOOKS, ONLY_IF_THEIRS, SCRIPT, Hook, script
+from corral.adapters.git.hook_scripts import HOOKS, ONLY_IF_THEIRS, Hook, script
 from corral.adapters.git.worktree_config import Configuration
 from corral.adapters.git.worktrees import Worktree
 from corral.domain.enforcement import Enforcement
@@ -76,18 +76,28 @@ class Guard:
     def _write(self, text: str, theirs: str) -> None:
         """Write it all anew; a hook that runs meanwhile finds the old one or the new one."""
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
-        path = os.path.join(self._directory, SCRIPT)
-        new = f"{path}.new"
-        with open(new, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-            os.fchmod(file.fileno(), 0o700)
-        os.replace(new, path)
         wanted = {*HOOKS, *(name for name in ONLY_IF_THEIRS if os.access(os.path.join(theirs, name), os.X_OK))}
-        there = set(os.listdir(self._directory)) - {SCRIPT}
-        for name in there - wanted:
+        for name in set(os.listdir(self._directory)) - wanted:
             os.unlink(os.path.join(self._directory, name))
-        for name in wanted - there:
-            os.symlink(SCRIPT, os.path.join(self._directory, name))
+        raw = text.encode("utf-8", "surrogateescape")
+        for name in wanted:
+            self._write_hook(os.path.join(self._directory, name), raw)
+
+    def _write_hook(self, path: str, raw: bytes) -> None:
+        """A file of its own for each, not to be written to: who copies a hook over one is told, or loses but one."""
+        try:
+            with open(path, "rb") as file:
+                if file.read() == raw and not os.path.islink(path):
+                    return
+        except OSError:
+            pass  # it is not there, or nothing that could be left as it is
+        new = f"{path}.new"
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new)
+        with open(new, "xb") as file:
+            file.write(raw)
+            os.fchmod(file.fileno(), 0o500)
+        os.replace(new, path)
 
     def _remove(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)

@@ -13,9 +13,6 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-#: The script itself; the hooks are links to it.
-SCRIPT = "corral-hook"
-
 #: Every kind that git knows and that may be there without anything happening that would not happen without it.
 HOOKS = (
     "applypatch-msg", "commit-msg", "post-applypatch", "post-checkout", "post-commit", "post-merge", "post-receive",
@@ -89,7 +86,7 @@ corral_ask() {{
         return
     fi
     echo "corral: refused, because Corral's hook failed ($corral_code): is it still installed at "{library}"?" >&2
-    echo '  → corral up writes the hook anew; unreachable = "allow" below [enforcement] lets it pass unchecked' >&2
+    echo '  → corral restart writes the hook anew; unreachable = "allow" below [enforcement] lets it pass unchecked' >&2
     exit 1
 }}
 

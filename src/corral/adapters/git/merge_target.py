@@ -1,4 +1,4 @@
-"""The branch that merges go into: whether it can be moved now, and moving it.
+"""Moving the branch that merges go into.
 
 It moves from a commit that is named to one that is named, or not at all: git compares and swaps. Where it is checked
 out, the working tree goes along by a fast-forward, which git does only if nothing of anybody's would be lost; a tree
@@ -8,25 +8,31 @@ with changes is left alone, and so is the branch.
 from __future__ import annotations
 
 import asyncio
-import os
 
 from corral import git as command
-from corral.adapters.git.worktrees import common_dir, registered_path, turn
-from corral.domain.errors import UnavailableError
+from corral.adapters.git.target_checkouts import (
+    HEADS,
+    busy,
+    changed_files,
+    checkouts,
+    forget_landing,
+    note_landing,
+    real_ref,
+)
+from corral.adapters.git.worktrees import common_dir, turn
+from corral.domain.errors import CorralError, UnavailableError
 from corral.failpoint import point
 from corral.git import GitError
 from corral.ports.merging import Landing
 
-_HEADS = "refs/heads/"
-_SECONDS = 300.0
-#: Submodules are no part of it: a merge moves what the repository says of them, and nothing inside them.
-_CHANGES = ("status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=all")
-#: Git's own directory of a worktree has these while something is half done there: who it is about, in the first.
-_HALF_DONE = (
-    ("rebase-merge/head-name", "a rebase"),
-    ("rebase-apply/head-name", "a rebase"),
-    ("BISECT_START", "a bisection"),
-)
+#: Bringing a person's files along takes as long as it takes: filters may fetch each of them from far away. What hangs
+#: for a day does not end by itself.
+_BRINGING_SECONDS = 86400.0
+#: What settings of a branch (`branch.NAME.mergeOptions`) could turn on, turned off: it is a fast-forward and no more.
+_NOTHING_ELSE = (
+    "--no-squash", "--commit", "--no-edit", "--no-signoff", "--no-log", "--no-stat", "--no-autostash",
+    "--no-overwrite-ignore", "--no-verify-signatures", "--no-gpg-sign", "--quiet",
+)  # fmt: skip
 
 
 async def land(*, repo: str, target: str, old: str, new: str) -> Landing:
@@ -38,92 +44,82 @@ async def land(*, repo: str, target: str, old: str, new: str) -> Landing:
     return landing
 
 
-def busy(repo: str, common: str, target: str) -> str:
-    """Why the branch cannot be moved now, in a sentence with the remedy; empty if it can."""
-    for path, git_dir in _worktrees(repo, common):
-        for name, what in _HALF_DONE:
-            if _half_done(os.path.join(git_dir, name), target):
-                return f"{what} of {target} is under way in {path}; finish it, or abort it"
-    path = _checked_out_at(repo, target)
-    if not path:
-        return ""
-    changed = [entry[3:] for entry in command.git(path, *_CHANGES).split("\0") if entry]
-    if not changed:
-        return ""
-    first = changed[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-    return (
-        f"{target} is checked out in {path}, with changes in no commit ({first}{more}); "
-        "commit or stash them, or switch to another branch there"
-    )
-
-
 def _land(repo: str, common: str, target: str, old: str, new: str) -> Landing:
-    now = command.git(repo, "rev-parse", "--verify", f"{_HEADS}{target}^{{commit}}").strip()
+    ref = real_ref(repo, target)
+    now = _tip(repo, ref)
+    if not now:
+        return Landing(outcome="moved", why=f"{target} is gone")
+    if not _tip(repo, new):
+        # Nothing named it yet, and somebody has tidied up meanwhile.
+        return Landing(outcome="moved", why=f"the merge commit {new[:12]} is gone")
     if command.answer(repo, "merge-base", "--is-ancestor", new, now, accept=(0, 1))[0] == 0:
         return Landing(outcome="landed")
     if now != old:
-        return Landing(outcome="moved", why=f"{target} is at {now[:12]} by now")
-    if why := busy(repo, common, target):
+        return _moved(target, now)
+    if why := busy(repo, common, target, ref):
         return Landing(outcome="busy", why=why)
-    path = _checked_out_at(repo, target)
+    places = checkouts(repo, common, ref)
     try:
-        if path:
-            _bring_along(path, new)
+        if places:
+            _bring_along(places[0].path, ref, new)
         else:
-            command.git(repo, "update-ref", "-m", "corral merge", f"{_HEADS}{target}", new, old)
+            command.git(repo, "update-ref", "-m", "corral merge", ref, new, old)
     except GitError as error:
-        now = command.git(repo, "rev-parse", "--verify", f"{_HEADS}{target}^{{commit}}").strip()
-        if now != old:
-            return Landing(outcome="moved", why=f"{target} is at {now[:12]} by now")
-        return Landing(outcome="busy", why=error.message)
-    now = command.git(repo, "rev-parse", "--verify", f"{_HEADS}{target}^{{commit}}").strip()
-    if now != new:  # somebody switched to another branch in that very moment
-        return Landing(outcome="moved", why=f"{target} is at {now[:12]}")
-    return Landing(outcome="landed")
+        now = _tip(repo, ref)
+        return _moved(target, now) if now != old else Landing(outcome="busy", why=f"{error.message}; {error.remedy}")
+    except UnavailableError:
+        # It did not end. What is half done there is told as what is in the way.
+        return Landing(outcome="busy", why=busy(repo, common, target, ref) or f"git did not end in {places[0].path}")
+    now = _tip(repo, ref)
+    if now == new:
+        return Landing(outcome="landed")
+    return Landing(outcome="moved", why=_switched(places[0].path, ref, new) if places else _moved(target, now).why)
 
 
-def _bring_along(path: str, new: str) -> None:
+def _moved(target: str, now: str) -> Landing:
+    return Landing(outcome="moved", why=f"{target} is at {now[:12]} by now" if now else f"{target} is gone")
+
+
+def _tip(repo: str, name: str) -> str:
+    """The commit that a ref or a hash names; empty if there is none."""
+    code, output = command.answer(repo, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", accept=(0, 1, 128))
+    return output.strip() if code == 0 else ""
+
+
+def _bring_along(path: str, ref: str, new: str) -> None:
     """Fast-forward a working tree and its branch together, in one command that outlives us.
 
     Nothing is overwritten that git does not have, ignored files included, and nobody's changes are put aside.
     """
+    branch = ref.removeprefix(HEADS)
+    # A setting of that name cannot be given on a command line; then the options alone have to do.
+    settings = () if "=" in branch else ("-c", f"branch.{branch}.mergeOptions=")
+    note_landing(path, new)
     command.git(
         path,
         *("-c", "submodule.recurse=false", "-c", "merge.log=false"),
-        *("merge", "--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-verify-signatures", "--quiet", new),
-        seconds=_SECONDS,
+        *settings,
+        *("merge", "--ff-only", *_NOTHING_ELSE, new),
+        seconds=_BRINGING_SECONDS,
     )
+    forget_landing(path)
 
 
-def _checked_out_at(repo: str, target: str) -> str:
-    """The worktree that has the branch checked out; empty if none that is there does."""
-    for entry in command.git(repo, "worktree", "list", "--porcelain", "-z").split("\0\0"):
-        facts = dict(line.partition(" ")[::2] for line in entry.strip("\0").split("\0"))
-        if facts.get("branch") == _HEADS + target and "bare" not in facts:
-            path = facts["worktree"]
-            if os.path.isdir(path):
-                return path
-    return ""
-
-
-def _worktrees(repo: str, common: str) -> list[tuple[str, str]]:
-    """Every worktree that git knows, with git's own directory of it."""
-    found = [(repo, common)]
-    directory = os.path.join(common, "worktrees")
+def _switched(path: str, ref: str, new: str) -> str:
+    """Somebody switched to another branch at `path` in that very moment: put it back if ours moved that one."""
+    head = command.answer(path, "symbolic-ref", "-q", "HEAD", accept=(0, 1))[1].strip() or "HEAD"
+    name = head.removeprefix(HEADS)
+    said = f"{path} was switched to {name} in that moment"
+    if head == ref or _tip(path, head) != new:
+        return said
     try:
-        names = os.listdir(directory)
-    except FileNotFoundError:
-        return found
-    except OSError as error:
-        raise UnavailableError(f"cannot look into {directory}: {error.strerror}", "make it readable for you") from error
-    linked = (os.path.join(directory, name) for name in names)
-    return found + [(registered_path(git_dir), git_dir) for git_dir in linked]
-
-
-def _half_done(path: str, target: str) -> bool:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(1024).strip().removeprefix(_HEADS) == target
-    except OSError:
-        return False  # nothing is half done there
+        why = command.git(path, "log", "-g", "-1", "--no-show-signature", "--format=%gs", head).strip()
+        before = _tip(path, f"{head}@{{1}}")
+        if not why.startswith(f"merge {new}") or not before:
+            return said
+        if changed_files(path):
+            return f"{said}, and that was moved along; git reset --keep {before[:12]} there undoes it"
+        command.git(path, "reset", "--keep", before)
+    except CorralError as error:
+        return f"{said}, and that was moved along to {new[:12]}: {error.message}"
+    return f"{said}, and that was moved along; it was put back to {before[:12]}"

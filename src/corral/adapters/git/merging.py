@@ -13,10 +13,11 @@ import re
 from collections.abc import Sequence
 
 from corral import git as command
-from corral.adapters.git.merge_target import busy
+from corral.adapters.git.target_checkouts import busy, real_ref
 from corral.adapters.git.worktrees import common_dir
 from corral.domain.errors import NotFoundError, RefusedError, UnavailableError
-from corral.domain.spec_merge import can_be_a_branch
+from corral.domain.spec_merge import can_be_a_branch, why_never_a_branch
+from corral.domain.told_names import told_name
 from corral.git import GitError
 from corral.ports.merging import Build, MergeStep, Piece, Submission
 from corral.repository import STATUS
@@ -29,6 +30,8 @@ _SECONDS = 300.0
 MOST_PATHS, _MOST_CONFLICTS = 200_000, 1_000
 _COMMITTER = ("Corral", "corral@localhost")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+#: The mode of a submodule.
+_SUBMODULE = "160000"
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
@@ -45,14 +48,15 @@ async def build(*, repo: str, target: str, pieces: Sequence[Piece]) -> Build:
 def _look(repo: str, directory: str, branch: str, target: str) -> Submission:
     name = branch.removeprefix(_HEADS) if branch else _checked_out(repo, directory)
     if not can_be_a_branch(name):
-        raise NotFoundError(f"{name!r} is no branch of {repo}", "git branch lists those that there are", branch=name)
+        why = why_never_a_branch(name)
+        raise NotFoundError(f"{told_name(name)[:300]} {why}", "git branch lists those that there are", branch=name)
     base = _target_tip(repo, target)
     tip = tip_of(repo, name)
     if tip is None:
         raise NotFoundError(
             f"{repo} has no branch {name} with a commit on it", "git branch lists those that there are", branch=name
         )
-    if name == target:
+    if real_ref(repo, name) == real_ref(repo, target):
         raise RefusedError(f"{name} is the branch that merges go into", "work on a branch of your own, and submit that")
     fork = _fork(repo, base, tip)
     if fork is None:
@@ -68,6 +72,7 @@ def _look(repo: str, directory: str, branch: str, target: str) -> Submission:
         paths=paths,
         too_many=too_many,
         uncommitted=_uncommitted(directory, name),
+        ignore_case=_ignores_case(repo),
     )
 
 
@@ -154,7 +159,8 @@ def _build(repo: str, target: str, pieces: Sequence[Piece], common: str) -> Buil
         if step.outcome == "later":
             break
         upon = step.commit or upon
-    return Build(base=base, steps=steps, busy=busy(repo, common, target))
+    in_the_way = busy(repo, common, target, real_ref(repo, target))
+    return Build(base=base, steps=steps, busy=in_the_way, ignore_case=_ignores_case(repo))
 
 
 def _step(repo: str, base: str, upon: str, piece: Piece, author: tuple[str, str] | None) -> MergeStep:
@@ -199,8 +205,13 @@ def _merged(repo: str, ours: str, theirs: str) -> tuple[str, list[bytes] | None]
 
 def _changed(repo: str, old: str, new: str) -> tuple[list[bytes], bool]:
     """What differs, and whether that is more than can be told."""
-    listing = command.git(repo, "diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new, seconds=_SECONDS)
-    paths = [os.fsencode(name) for name in listing.split("\0") if name]
+    listing = command.git(repo, "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, seconds=_SECONDS)
+    fields = listing.split("\0")[:-1]
+    paths = []
+    for modes, name in zip(fields[::2], fields[1::2], strict=True):
+        paths.append(os.fsencode(name))
+        if _SUBMODULE in modes.lstrip(":").split(" ")[:2]:
+            paths.append(os.fsencode(name) + b"/")  # everything below it
     return ([], True) if len(paths) > MOST_PATHS else (paths, False)
 
 
@@ -210,6 +221,10 @@ def _author(repo: str) -> tuple[str, str] | None:
         command.answer(repo, "config", "--get", f"user.{key}", accept=(0, 1))[1].strip() for key in ("name", "email")
     )
     return (name, email) if name and email else None
+
+
+def _ignores_case(repo: str) -> bool:
+    return command.answer(repo, "config", "--type=bool", "--get", "core.ignorecase", accept=(0, 1))[1].strip() == "true"
 
 
 def _need_merge_tree(repo: str) -> None:

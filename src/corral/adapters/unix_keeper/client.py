@@ -33,6 +33,7 @@ from corral.ports.keeper import (
     Workspace,
     WorkspaceRemoval,
 )
+from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.processes import Execution, Process, ProcessOrder
 from corral.ports.reports import Report
 from corral.ports.usage import Usage
@@ -101,8 +102,11 @@ class KeeperClient(MergeCalls):
     async def repository(self, path: str) -> Repository:
         return await self._call(Repository, "repository", path=path)
 
-    async def real_paths(self, directory: str, paths: list[str]) -> list[str | None]:
-        return await self._call(list[str | None], "real_paths", directory=directory, paths=paths)
+    async def real_paths(self, directory: str, paths: list[str]) -> list[RealPath]:
+        return await self._call(list[RealPath], "real_paths", directory=directory, paths=paths)
+
+    async def symbolic_links(self, directory: str) -> SymbolicLinks:
+        return await self._call(SymbolicLinks, "symbolic_links", directory=directory)
 
     async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
         return await self._call(list[SeenFile], "look_at_files", cwd=cwd, paths=paths, tops=tops)
