@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import gc
 import logging
 import os
 import resource
@@ -85,6 +86,8 @@ def unlink_own(path: str, ours: tuple[int, int] | None) -> None:
 
 def say_ready(ready_fd: int | None) -> None:
     """Tell whoever started this process that it takes requests."""
+    # What is loaded by now stays: to look through it for garbage now and then would hold up whoever waits for us.
+    gc.freeze()
     if ready_fd is None:
         return
     try:

@@ -63,6 +63,8 @@ class TmuxRuntime:
         self._table = PaneTable(listener, lambda: self._client, lambda: self._server)
         self._panes = self._table.by_run
         self._left_alone = False
+        #: Its server was just started by us: nobody else's sessions can be there yet.
+        self._is_new = False
         self._opening = asyncio.Lock()
         self._rehousing = asyncio.Lock()
         self._background = Background()
@@ -149,7 +151,9 @@ class TmuxRuntime:
             for order in new
         ]  # fmt: skip
         seconds = _START_SECONDS + _START_SECONDS_EACH * len(new)
-        await self._make_room(client, [order.agent for order in new])
+        if not self._is_new:
+            await self._make_room(client, [order.agent for order in new])
+        self._is_new = False
         outcomes = dict(zip((order.run for order in new), await client.try_many(groups, seconds), strict=True))
         results: list[Session | str] = []
         for order in orders:
@@ -323,6 +327,7 @@ class TmuxRuntime:
                 environment.pop(name, None)
         if new:
             await start_server([*base, "-D"], self._socket_path, environment)
+            self._is_new = True
             argv = [*base, "-N", "-C", *_NEW_HUB, "exec cat"]
         else:
             has_hub = [*base, "-N", "has-session", "-t", f"={HUB}"]
