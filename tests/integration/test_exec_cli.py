@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import time
@@ -70,6 +71,21 @@ class TestForeground:
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=20)
         assert (process.returncode, out) == (9, b"caught\n")
+
+    def test_a_follower_hears_of_an_end_that_came_before_it_asked(self, shop: Instance) -> None:
+        """What it left holds its output open and says nothing: that is no reason to wait with the news."""
+        started = shop.json("exec", "a", "-c", "echo said; sleep 60 & exit 3", check=False)
+        follower = popen(shop, "proc", "output", "-f", "--after", "5", "--json", started["process_id"])
+        assert follower.stdout
+        try:
+            # Until somebody writes, or asks again, it would be 25 seconds.
+            ready, _, _ = select.select([follower.stdout], [], [], 15)
+            assert ready
+            page = json.loads(follower.stdout.readline())
+            assert (page["running"], page["exit_code"]) == (False, 3)
+        finally:
+            follower.kill()
+            follower.communicate(timeout=20)
 
     def test_twice_it_ends_the_command_with_everything(self, shop: Instance) -> None:
         process = popen(shop, "exec", "a", "-c", "trap '' INT; sleep 60 & echo ready; wait; sleep 60")

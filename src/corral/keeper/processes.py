@@ -135,14 +135,16 @@ class TeamProcesses:
         """How many commands of each agent run."""
         return {agent: len(running) for agent, running in (await self._known()).items() if running}
 
-    async def read(self, agent: str, process: str, *, after: int, limit: int, wait: float | None) -> Execution:
+    async def read(
+        self, agent: str, process: str, *, after: int, limit: int, wait: float | None, late: bool
+    ) -> Execution:
         """Output from a cursor on; see `Keeper.read_process`."""
         found = await self._find(agent, process)
         page = self.hosted.read(process, after, limit)
         if not page.data and not page.omitted and not found.closed and wait != 0:
             try:
                 async with asyncio.timeout(wait):
-                    found = await self.hosted.changed(process, after, late=not found.running)
+                    found = await self.hosted.changed(process, after, late=late and not found.running)
             except TimeoutError:
                 found = await self.hosted.get(process)
         return await self._seen(found, after, limit)

@@ -203,9 +203,9 @@ class KeeperService(MergeVerbs):
         return await self._team(team).processes.of_agent(agent)
 
     async def read_process(
-        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None
+        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None, late: bool
     ) -> Execution:
-        return await self._team(team).processes.read(agent, process, after=after, limit=limit, wait=wait)
+        return await self._team(team).processes.read(agent, process, after=after, limit=limit, wait=wait, late=late)
 
     async def wait_process(self, team: str, agent: str, process: str, *, wait: float | None) -> Process:
         return await self._team(team).processes.wait(agent, process, wait=wait)

@@ -414,9 +414,12 @@ class Keeper(Merging, Protocol):
         """What an agent started through `execute`, the oldest first; with an empty name, all agents of the team."""
 
     async def read_process(
-        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None
+        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None, late: bool
     ) -> Execution:
         """Output of a process from a cursor on. Waits so long for there to be some, or for the end of it.
+
+        With `late`, which is for who knows of its end, that is waited for which others write then. Without, one that
+        has ended is told at once, be it before or after this began.
 
         `NotFoundError` if the agent has no such process; an empty name is any agent of the team. As with the others.
         """

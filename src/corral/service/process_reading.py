@@ -76,12 +76,12 @@ class ProcessReader:
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
 
-    async def look(self, place: Place, after: int, limit: int, wait: float) -> Execution:
-        """A page from `after` on."""
+    async def look(self, place: Place, after: int, limit: int, wait: float, *, late: bool = True) -> Execution:
+        """A page from `after` on. `late`: what comes after the end of the command is waited for as well."""
         # A cursor outlives the keeper that gave it: the next one goes on where the last one ended.
         return await self._supervisor.insist(
             lambda keeper: keeper.read_process(
-                place.team, place.agent, place.process, after=after, limit=limit, wait=wait
+                place.team, place.agent, place.process, after=after, limit=limit, wait=wait, late=late
             )
         )
 
@@ -127,7 +127,8 @@ class ProcessReader:
         cursor = _Cursor(question, bounded=False)
         ended = False
         while True:
-            cursor.take_in(await self.look(place, cursor.read_to, _AT_ONCE, PORTION_SECONDS))
+            # An end that was not told yet is news, however long it was since.
+            cursor.take_in(await self.look(place, cursor.read_to, _AT_ONCE, PORTION_SECONDS, late=ended))
             over = cursor.is_over
             reading = cursor.give_out(last=over)
             news = bool(reading.shown.output or reading.shown.omitted)

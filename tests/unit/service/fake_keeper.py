@@ -178,11 +178,12 @@ class FakeKeeper:
         ]
 
     async def read_process(
-        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None
+        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None, late: bool
     ) -> Execution:
         self.asked.append(("read_process", {"after": after, "limit": limit, "wait": wait}))
         played = self._find(team, agent, process)
-        await self._until(played, lambda: len(played.written) > after or not played.running or played.closed, wait)
+        there = lambda: len(played.written) > after or played.closed or not (played.running or late)  # noqa: E731
+        await self._until(played, there, wait)
         return self._seen(played, after, limit)
 
     async def wait_process(self, team: str, agent: str, process: str, *, wait: float | None) -> Process:

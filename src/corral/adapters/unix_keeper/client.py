@@ -231,11 +231,11 @@ class KeeperClient(MergeCalls):
         return await self._call(list[Process], "processes", team=team, agent=agent)
 
     async def read_process(
-        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None
+        self, team: str, agent: str, process: str, *, after: int, limit: int, wait: float | None, late: bool
     ) -> Execution:
         return await self._call(
             Execution, "read_process", _patience(wait),
-            team=team, agent=agent, process=process, after=after, limit=limit, wait=wait,
+            team=team, agent=agent, process=process, after=after, limit=limit, wait=wait, late=late,
         )  # fmt: skip
 
     async def wait_process(self, team: str, agent: str, process: str, *, wait: float | None) -> Process:
