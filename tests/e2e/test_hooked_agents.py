@@ -1,6 +1,5 @@
 """Real coding agents in one checkout, with Corral's hooks: what they are refused, and what their models are told."""
 
-import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,16 +27,7 @@ def work(team: Sharing, agent: RealAgent, home: Path, turns: Sequence[Turn]) -> 
     team.instance.run("hook", "install", agent.name, str(team.project))
     script = Script([Rule(TASK, [*turns, Say("That is all.")])])
     with serving(script) as address:
-        done = subprocess.run(
-            agent.argv(TASK),
-            cwd=team.project,
-            env={**agent.environment(home, team.project, address), **team.identity("a")},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = agent.run(TASK, team.project, {**agent.environment(home, team.project, address), **team.identity("a")})
     assert done.returncode == 0, done.stderr
     return script.results_of(TASK)
 

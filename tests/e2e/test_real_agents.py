@@ -42,16 +42,7 @@ def test_an_agent_uses_its_tools_as_the_model_says(agent: RealAgent, own_directo
     script = Script([Rule(TASK, [WRITING[agent](file), Say("It is written.")])])
     with serving(script) as address:
         environment = agent.environment(own_directory / "home", project, address)
-        done = subprocess.run(
-            agent.argv(TASK),
-            cwd=project,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = agent.run(TASK, project, environment)
     assert done.returncode == 0, done.stderr
     assert "It is written." in done.stdout
     assert file.read_text() == "hello\n"

@@ -13,7 +13,7 @@ import os
 import pwd
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,6 +87,19 @@ class RealAgent:
         home.mkdir(parents=True, exist_ok=True)
         own = self.settle(home, project, address)
         return {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "xterm-256color", "LANG": "C.UTF-8", **own}
+
+    def run(self, prompt: str, project: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        """Have it do one thing in the project, to the end."""
+        return subprocess.run(
+            self.argv(prompt),
+            cwd=project,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
 
     def argv(self, prompt: str) -> list[str]:
         """The command that does one thing."""

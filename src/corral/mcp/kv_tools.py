@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from corral.mcp.calls import DEFAULT_WAIT, LONGEST_WAIT, Arguments, Call
-from corral.mcp.parameters import NUMBER, REVISIONS, TEXT, VARIABLES, WHOLE_NUMBER, WORDS, Parameter
+from corral.mcp.calls import DEFAULT_WAIT, Arguments, Call
+from corral.mcp.parameters import REVISIONS, TEXT, VARIABLES, WHOLE_NUMBER, WORDS, Parameter
 from corral.mcp.telling import field, listing, record, told
-from corral.mcp.tool import Tool
+from corral.mcp.tool import Tool, waiting
 from corral.mcp.words import Record
 
 _KEY = Parameter(
@@ -243,14 +243,7 @@ old that changes after it are not kept any more is an error: call kv_list, and g
             about="Changes after this revision: `revision` of kv_list, or `next` of the answer before.",
         ),
         _PREFIX,
-        Parameter(
-            name="wait",
-            kind=NUMBER,
-            default=DEFAULT_WAIT,
-            least=0,
-            most=LONGEST_WAIT,
-            about=f"Seconds to wait for a change: {DEFAULT_WAIT:g} without it, at most {LONGEST_WAIT:g}.",
-        ),
+        waiting("to wait for a change", default=DEFAULT_WAIT),
     ),
     result=record(
         {

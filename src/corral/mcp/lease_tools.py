@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from corral.domain.errors import NotFoundError
-from corral.mcp.calls import DEFAULT_WAIT, LONGEST_WAIT, Arguments, Call
-from corral.mcp.parameters import FLAG, NUMBER, TEXT, WORDS, Parameter
+from corral.mcp.calls import DEFAULT_WAIT, Arguments, Call
+from corral.mcp.parameters import FLAG, TEXT, WORDS, Parameter
 from corral.mcp.telling import field, listing, record, told
-from corral.mcp.tool import Tool
+from corral.mcp.tool import Tool, waiting
 from corral.mcp.words import Record
 
 _NAME = re.compile(r"l[0-9]{1,19}")
@@ -127,14 +127,7 @@ committed.
             default=False,
             about="true: you only read, and want nobody to write meanwhile. Several can hold files shared.",
         ),
-        Parameter(
-            name="wait",
-            kind=NUMBER,
-            default=0.0,
-            least=0,
-            most=LONGEST_WAIT,
-            about=f"Seconds to stand in line if somebody else has it: 0 without it, at most {LONGEST_WAIT:g}.",
-        ),
+        waiting("to stand in line if somebody else has it"),
     ),
     result=LEASE,
     call=lease_acquire,
@@ -217,14 +210,7 @@ never end, you get an error that names the holder.
             default=False,
             about="true: others may go on reading them; it is enough that nobody may write.",
         ),
-        Parameter(
-            name="wait",
-            kind=NUMBER,
-            default=DEFAULT_WAIT,
-            least=0,
-            most=LONGEST_WAIT,
-            about=f"Seconds to wait: {DEFAULT_WAIT:g} without it, at most {LONGEST_WAIT:g}.",
-        ),
+        waiting("to wait", default=DEFAULT_WAIT),
     ),
     result=_FREE,
     call=lease_wait,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from corral.mcp.calls import LONGEST_WAIT, Arguments, Call
+from corral.mcp.calls import Arguments, Call
 from corral.mcp.lease_tools import LEASE, lease_words
-from corral.mcp.parameters import NUMBER, TEXT, Parameter
+from corral.mcp.parameters import TEXT, Parameter
 from corral.mcp.telling import listing, record, told
-from corral.mcp.tool import Tool
+from corral.mcp.tool import Tool, waiting
 from corral.mcp.words import Record
 
 
@@ -50,14 +50,7 @@ a lock just while one command runs, execute `corral lock NAME -- COMMAND` instea
             required=True,
             about="The name of the lock, such as deploy: letters, digits, dots, underscores and dashes, at most 100.",
         ),
-        Parameter(
-            name="wait",
-            kind=NUMBER,
-            default=0.0,
-            least=0,
-            most=LONGEST_WAIT,
-            about=f"Seconds to stand in line if somebody else has it: 0 without it, at most {LONGEST_WAIT:g}.",
-        ),
+        waiting("to stand in line if somebody else has it"),
     ),
     result=LEASE,
     call=lock_acquire,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from corral.client.wire import path_word
-from corral.mcp.calls import LONGEST_WAIT, Arguments, Call
-from corral.mcp.parameters import FLAG, NUMBER, TEXT, WHOLE_NUMBER, Parameter
+from corral.mcp.calls import Arguments, Call
+from corral.mcp.parameters import FLAG, TEXT, WHOLE_NUMBER, Parameter
 from corral.mcp.telling import Schema, field, listing, record, told
-from corral.mcp.tool import Tool
+from corral.mcp.tool import Tool, waiting
 from corral.mcp.words import Record
 
 _STATES = "queued, testing, landing, merged, conflict, failed, refused or cancelled"
@@ -44,14 +44,7 @@ _SUBMITTED = record(
 )
 _LISTED = record({"merges": listing(_MERGE, "the line, the first first"), "target": field("string", "where they go")})
 
-_WAIT = Parameter(
-    name="wait",
-    kind=NUMBER,
-    default=0.0,
-    least=0,
-    most=LONGEST_WAIT,
-    about=f"Seconds until the answer comes, if it is not at an end before: 0 without it, at most {LONGEST_WAIT:g}.",
-)
+_WAIT = waiting("until the answer comes, if it is not at an end before")
 _ID = Parameter(name="merge", kind=TEXT, required=True, about="The id that merge_submit answered with, such as q12.")
 _TOKEN = Parameter(
     name="token",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from corral.client.wire import LONGEST_ID
 from corral.domain.errors import NotFoundError
-from corral.mcp.calls import LONGEST_WAIT, Arguments, Call
-from corral.mcp.parameters import NUMBER, TEXT, WORDS, Parameter
+from corral.mcp.calls import Arguments, Call
+from corral.mcp.parameters import TEXT, WORDS, Parameter
 from corral.mcp.telling import Schema, field, listing, record, told
-from corral.mcp.tool import Tool
+from corral.mcp.tool import Tool, waiting
 from corral.mcp.words import Record
 
 _NO_PERMISSION = told("""
@@ -163,14 +163,7 @@ lock or a message, is refused at once with the cycle named: then go on with some
 {_NO_PERMISSION}
 """),
     parameters=(
-        Parameter(
-            name="wait",
-            kind=NUMBER,
-            default=0.0,
-            least=0,
-            most=LONGEST_WAIT,
-            about=f"Seconds to wait for a message that you have not read: 0 without it, at most {LONGEST_WAIT:g}.",
-        ),
+        waiting("to wait for a message that you have not read"),
         Parameter(
             name="from", kind=TEXT, about="Only messages of this sender: an agent (docs, toys/docs) or a person (@ann)."
         ),

@@ -6,9 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from corral.mcp import words
-from corral.mcp.calls import Arguments, Call
-from corral.mcp.parameters import Parameter
+from corral.mcp.calls import LONGEST_WAIT, Arguments, Call
+from corral.mcp.parameters import NUMBER, Parameter
 from corral.mcp.telling import Schema
+
+
+def waiting(what: str, default: float = 0.0) -> Parameter:
+    """How long a call may wait, which is the same for all that can; `what` goes on from "Seconds"."""
+    about = f"Seconds {what}: {default:g} without it, at most {LONGEST_WAIT:g}."
+    return Parameter(name="wait", kind=NUMBER, default=default, least=0, most=LONGEST_WAIT, about=about)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
