@@ -49,6 +49,11 @@ class _Group:
         return True
 
 
+def _answers(arguments: Sequence[str]) -> int:
+    """How often tmux answers a command: once, and once more for the one that an `if-shell` runs."""
+    return 2 if arguments[0] == "if-shell" else 1
+
+
 class ControlClient(asyncio.Protocol):
     """A connected control client. Callbacks run in the event loop, in the order tmux sent things."""
 
@@ -149,7 +154,7 @@ class ControlClient(asyncio.Protocol):
         pending = []
         lines = []
         for group in groups:
-            waiting = _Group(len(group))
+            waiting = _Group(sum(_answers(arguments) for arguments in group))
             self._waiting.append(waiting)
             pending.append(waiting.future)
             lines.append(" ; ".join(command(*arguments) for arguments in group))

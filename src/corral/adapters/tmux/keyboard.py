@@ -6,7 +6,8 @@ import asyncio
 import os
 import secrets
 
-from corral.adapters.tmux.control import ControlClient
+from corral.adapters.tmux.control import ControlClient, TmuxRefusedError
+from corral.adapters.tmux.quoting import command
 from corral.domain.last_question import HEARD
 
 
@@ -15,6 +16,7 @@ async def type_into(
 ) -> None:
     """Paste `text`, bracketed if the program asked for that, and press Enter after `pause` seconds.
 
+    Raises `TmuxRefusedError` if the pane is gone or has nobody who reads any more; nothing was typed then.
     The text goes through a private file: no length limit, no quoting, nothing in an argv. Line feeds become carriage
     returns, as in a paste by hand. Keys sent in copy mode would be lost, so the mode is left first.
     """
@@ -28,7 +30,9 @@ async def type_into(
         if in_mode and in_mode[0] not in ("", "0"):
             await client.ask(["send-keys", "-t", pane_id, "-X", "cancel"])
         await client.ask(["load-buffer", "-b", name, path])
-        await client.ask(["paste-buffer", "-p", "-d", "-b", name, "-t", pane_id])
+        pasted, _ = await client.try_many([[_paste(name, pane_id, "-p")], [["delete-buffer", "-b", name]]])
+        if isinstance(pasted, TmuxRefusedError):
+            raise pasted
     finally:
         os.unlink(path)
     if enter:
@@ -44,5 +48,16 @@ async def answer_call(client: ControlClient, pane_id: str) -> None:
     asked.
     """
     name = f"corral-{secrets.token_hex(6)}"
-    paste = ["paste-buffer", "-d", "-b", name, "-t", pane_id]
-    await client.try_many([[["set-buffer", "-b", name, HEARD.decode()], paste], [["delete-buffer", "-b", name]]])
+    answer = [["set-buffer", "-b", name, HEARD.decode()], _paste(name, pane_id)]
+    await client.try_many([answer, [["delete-buffer", "-b", name]]])
+
+
+def _paste(name: str, pane_id: str, *flags: str) -> list[str]:
+    """Paste a buffer if somebody can read it; refused otherwise.
+
+    tmux up to 3.3a crashes, and every agent of the team with it, when something is pasted into a pane whose program has
+    ended. So tmux is made to look first, in the same turn: between the look and the paste nothing can end.
+    """
+    dead = command("show-buffer", "-b", f"{name} has no reader")  # there is none of that name: tmux refuses
+    paste = command("paste-buffer", *flags, "-b", name, "-t", pane_id)
+    return ["if-shell", "-F", "-t", pane_id, "#{pane_dead}", dead, paste]

@@ -189,11 +189,15 @@ class TmuxRuntime:
     async def send(self, run: str, text: str, *, enter: bool, pause: float, last: bool = False) -> None:  # noqa: ARG002
         """See `Runtime.send`. One message at a time for each session; a terminal has no end that it could come to."""
         client, pane = await self._find(run)
+        ended = CorralError(f"{pane.session.agent} has ended; nobody reads its terminal", "corral restart it first")
         if pane.session.dead:
-            raise CorralError(f"{pane.session.agent} has ended; nobody reads its terminal", "corral restart it first")
+            raise ended
         async with pane.typing:
             text = neutralised(text)
-            await type_into(client, pane.pane_id, text, scratch_dir=self._scratch_dir, enter=enter, pause=pause)
+            try:
+                await type_into(client, pane.pane_id, text, scratch_dir=self._scratch_dir, enter=enter, pause=pause)
+            except TmuxRefusedError as refusal:
+                raise ended from refusal
 
     async def screen(self, run: str, history: int = 0) -> list[str]:
         """See `Runtime.screen`."""
