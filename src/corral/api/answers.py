@@ -109,7 +109,7 @@ def activity(registry: Registry, agent: Agent) -> str:
     """What the agent does now; of one that does not run nothing is said."""
     if agent.state != RUNNING:
         return "unknown"
-    return PAUSED if agent.paused else registry.activity.get(agent.key, "unknown")
+    return PAUSED if agent.paused else registry.activity(agent.key).word
 
 
 def is_paused(agent: Agent) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from corral.domain import lifecycle, states
+from corral.domain.activity import OUTPUT, UNKNOWN, Activity
 from corral.domain.records import (
     PROMPT_SENDING,
     PROMPT_UNKNOWN,
@@ -50,6 +51,11 @@ def process_ended(findings: Findings, report: ProcessEnded) -> None:
             data={"process": report.process, "exit_code": code},
         )
     )
+
+
+def activity(word: str, since: float) -> Activity:
+    """What a keeper saw an agent do."""
+    return Activity(word=word, evidence=OUTPUT if word != UNKNOWN else "", since=since)
 
 
 def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) -> Findings:

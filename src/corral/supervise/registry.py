@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from corral.background import Background
+from corral.domain.activity import NOT_KNOWN, Activity
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
 from corral.ports.store import Change, Store
@@ -49,7 +50,8 @@ class Registry:
         self.teams: dict[str, Team] = {}
         self.agents: dict[tuple[str, str], Agent] = {}
         #: What each agent does now; observed, and never stored.
-        self.activity: dict[tuple[str, str], str] = {}
+        self._activity: dict[tuple[str, str], Activity] = {}
+        self._activity_watchers: list[Callable[[tuple[str, str], Activity], None]] = []
         #: How many commands run that were started for an agent; observed, and never stored.
         self.processes: dict[tuple[str, str], int] = {}
 
@@ -75,6 +77,27 @@ class Registry:
             (agent for agent in self.agents.values() if agent.team == team), key=lambda agent: agent.position
         )
         return {agent.name: agent for agent in agents}
+
+    def activity(self, key: tuple[str, str]) -> Activity:
+        """What an agent does now, as far as is known."""
+        return self._activity.get(key, NOT_KNOWN)
+
+    def set_activity(self, key: tuple[str, str], activity: Activity) -> None:
+        """Take note of what an agent does; who watches is told if that is something else than before."""
+        if activity != self._activity.get(key):
+            self._activity[key] = activity
+            for tell in self._activity_watchers:
+                tell(key, activity)
+
+    def forget_activity(self, key: tuple[str, str]) -> None:
+        """Nothing is known of what an agent does: its run is over, or it is gone."""
+        if self._activity.pop(key, None) is not None:
+            for tell in self._activity_watchers:
+                tell(key, NOT_KNOWN)
+
+    def watch_activity(self, tell: Callable[[tuple[str, str], Activity], None]) -> None:
+        """Tell somebody of an agent, by team and name, when it does something else."""
+        self._activity_watchers.append(tell)
 
     def count_processes(self, team: str, running: Mapping[str, int]) -> None:
         """Take what was seen of a team's processes in place of what was known."""
@@ -122,7 +145,7 @@ class Registry:
         self._remember(agents)
         for key in drop_agents:
             self.agents.pop(key, None)
-            self.activity.pop(key, None)
+            self.forget_activity(key)
         self._tell(drop_agents)
         self._mark_rest()
         self._journal_grew.set()

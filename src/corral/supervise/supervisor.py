@@ -186,7 +186,7 @@ class Supervisor:
         keeper = await self.link.open()
         inventory = await keeper.inventory(team)
         for run in inventory.runs:
-            self._registry.activity[team, run.agent] = run.activity
+            self._registry.set_activity((team, run.agent), observe.activity(run.activity, run.last_output or 0.0))
         self._registry.count_processes(team, inventory.processes)
         agents = self._registry.of_team(team).values()
         await self._follow(observe.from_inventory(agents, inventory, self._now()))
@@ -292,7 +292,7 @@ class Supervisor:
                 agent = replace(current, state=states.FAILED, since=now, reason=f"left behind: {left}")
                 events.append(_event("agent.stopped", agent, outcome="failed", reason=agent.reason))
             agents.append(agent)
-            self._registry.activity.pop((team, agent.name), None)
+            self._registry.forget_activity((team, agent.name))
         await self._registry.observe(agents, events, who)
 
     # What keepers tell
@@ -312,12 +312,12 @@ class Supervisor:
         if isinstance(report, ActivityChanged):
             agent = self._registry.agents.get((report.team, report.agent))
             if agent is not None and agent.state == states.RUNNING:
-                self._registry.activity[agent.key] = report.activity
+                self._registry.set_activity(agent.key, observe.activity(report.activity, report.at))
         elif isinstance(report, RunExited):
             key = (report.team, report.run.agent)
             agent = findings.agents.get(key) or self._registry.agents.get(key)
             if agent is not None and agent.run == report.run.run and agent.state in states.LIVE:
-                self._registry.activity.pop(key, None)
+                self._registry.forget_activity(key)
                 observe.run_exited(findings, agent, report.run, self._now())
         elif isinstance(report, ProcessCount):
             self._registry.processes[report.team, report.agent] = report.running
