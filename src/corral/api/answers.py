@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -31,9 +31,18 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every answer that is a class: all keys are always there, but for those that are unset."""
 
 
+class _Document(Response):
+    """Says no more of itself than it has to: most of what is answered is one of these, and short."""
+
+    media_type = "application/json"
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:  # noqa: ARG002 - there are no others
+        self.raw_headers = [(b"content-length", b"%d" % len(self.body)), (b"content-type", b"application/json")]
+
+
 def json(value: object, status: int = 200) -> Response:
     """One JSON document."""
-    return Response(_encode(value), status, media_type="application/json")
+    return _Document(_encode(value), status)
 
 
 def failure(error: CorralError) -> Response:

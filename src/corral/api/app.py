@@ -164,7 +164,7 @@ class _Api:
         else:
             teams = sorted(self._registry.teams)
             chosen = [agent for name in teams for agent in self._registry.of_team(name).values()]
-        if request.headers.get("accept") == "text/tab-separated-values":
+        if requests.header(request, b"accept") == "text/tab-separated-values":
             return answers.agent_table(self._registry, chosen)
         return answers.json([answers.agent_object(self._registry, agent) for agent in chosen])
 
@@ -220,7 +220,7 @@ class _Api:
         return await self._hold(request, self._services.holding.resume)
 
     async def stats(self, request: Request) -> Response:
-        team, wanted = requests.text(request, "team"), request.query_params.getlist("agent")
+        team, wanted = requests.text(request, "team"), requests.texts(request, "agent")
         names: list[str] = []
         if wanted:
             chosen, names = find_agents(
@@ -252,7 +252,7 @@ class _Api:
         return answers.json({"team": agent.team, "agent": agent.name, "lines": lines})
 
     async def logs(self, request: Request) -> Response:
-        wanted = request.query_params.getlist("agent")
+        wanted = requests.texts(request, "agent")
         team, names = find_agents(
             self._registry,
             team=requests.text(request, "team"),

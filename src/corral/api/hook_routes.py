@@ -29,7 +29,7 @@ class HookApi:
         )
         verdict = await self._hooks.hear(requests.caller(request), spoken_by, heard)
         spoken = spoken_by.speak(heard.event, verdict)
-        if request.headers.get("accept") == hook_answers.COLUMNS:
+        if requests.header(request, b"accept") == hook_answers.COLUMNS:
             return hook_answers.columns(spoken)
         return hook_answers.answer(verdict, spoken)
 

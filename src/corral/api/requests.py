@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Mapping
 from typing import Annotated, TypeVar
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl
 
 import msgspec
 from msgspec import Meta
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from corral.domain.errors import WrongUseError
 from corral.domain.kv import Transaction
@@ -20,6 +22,8 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 MAX_BODY = 8 * 1024 * 1024
 #: With its input as base64, a command may take this much.
 MAX_EXEC_BODY = 24 * 1024 * 1024
+#: No query is remembered that is longer.
+_SHORT_QUERY = 300
 #: Under which name the server notes in the state of a request who asks.
 CALLER = "caller"
 #: Seconds between two looks of somebody who follows.
@@ -161,21 +165,31 @@ class TransactionBody(Body, frozen=True):
         return Transaction(if_revisions=self.if_revisions, puts=puts, drops=self.drops)
 
 
+def header(request: Request, name: bytes) -> str:
+    """A header by its name in lower case, empty if there is none."""
+    for known, value in request.scope["headers"]:
+        if known == name:
+            return str(value.decode("latin-1"))
+    return ""
+
+
 async def raw_body(request: Request, most: int = MAX_BODY) -> bytes:
     """The request's body; one that is too large is not read to its end."""
-    said = request.headers.get("content-length", "0")
-    pieces: list[bytes] = []
+    said = header(request, b"content-length")
     size = int(said) if said.isdigit() else 0
+    pieces: list[bytes] = []
     if size <= most:
-        size = 0
-        async for piece in request.stream():
-            pieces.append(piece)
-            size += len(piece)
-            if size > most:
-                break
+        size, more = 0, True
+        while more and size <= most:
+            message = await request.receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            pieces.append(message.get("body", b""))
+            size += len(pieces[-1])
+            more = message.get("more_body", False)
     if size > most:
         raise WrongUseError(f"the body of the request has more than {most} bytes", "send less")
-    return b"".join(pieces)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 async def body(request: Request, kind: type[_T], most: int = MAX_BODY) -> _T:
@@ -188,7 +202,27 @@ async def body(request: Request, kind: type[_T], most: int = MAX_BODY) -> _T:
 
 def text(request: Request, name: str) -> str:
     """A query parameter, empty if it is not given."""
-    return str(request.query_params.get(name, ""))
+    return _query(request).get(name, "")
+
+
+def texts(request: Request, name: str) -> list[str]:
+    """The values of a query parameter that may be given several times."""
+    given: list[str] = request.query_params.getlist(name)
+    return given
+
+
+def _query(request: Request) -> Mapping[str, str]:
+    """The query; of what is given several times, the last counts."""
+    query: bytes = request.scope["query_string"]
+    return _taken_apart_before(query) if len(query) <= _SHORT_QUERY else _taken_apart(query)
+
+
+def _taken_apart(query: bytes) -> Mapping[str, str]:
+    return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+
+
+#: Whoever asks often asks about the same team and agent.
+_taken_apart_before = functools.lru_cache(maxsize=1024)(_taken_apart)
 
 
 def file_name(request: Request, name: str) -> str:
@@ -210,7 +244,7 @@ async def file_names_in_body(request: Request) -> list[str]:
 
 def flag(request: Request, name: str, default: bool = False) -> bool:
     """A query parameter that is 0 or 1."""
-    value = request.query_params.get(name)
+    value = _query(request).get(name)
     if value is None or value == "":
         return default
     if value not in ("0", "1"):
@@ -220,7 +254,7 @@ def flag(request: Request, name: str, default: bool = False) -> bool:
 
 def number(request: Request, name: str) -> float | None:
     """A query parameter that is a number; None if it is not given."""
-    value = request.query_params.get(name)
+    value = _query(request).get(name)
     if value is None or value == "":
         return None
     try:
@@ -241,7 +275,7 @@ def interval(request: Request) -> float | None:
 
 def whole_number(request: Request, name: str) -> int | None:
     """A query parameter that is a whole number from 0 on; None if it is not given."""
-    value = request.query_params.get(name)
+    value = _query(request).get(name)
     if value is None or value == "":
         return None
     if not value.isascii() or not value.isdigit() or len(value) > 18:
@@ -252,7 +286,7 @@ def whole_number(request: Request, name: str) -> int | None:
 def caller(request: Request) -> Who:
     """Who is asking: the user as the kernel names it, and the agent it says it is."""
     who: Who = request.scope["state"][CALLER]
-    agent = request.headers.get("x-corral-agent", "")
+    agent = header(request, b"x-corral-agent")
     return Who(user=who.user, uid=who.uid, agent=agent[:100]) if agent else who
 
 

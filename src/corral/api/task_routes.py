@@ -97,7 +97,7 @@ def _task(request: Request) -> str:
 
 def _question(request: Request, mine: str) -> Callable[[Seen], bool]:
     """Which tasks a list is asked for, by whom."""
-    states = request.query_params.getlist("state")
+    states = requests.texts(request, "state")
     for state in states:
         if state not in STATES:
             raise WrongUseError(f"state={state}: one of {', '.join(STATES)} is wanted")

@@ -38,6 +38,6 @@ class WriteApi:
                     shared=requests.flag(request, "shared", default=True),
                 )
             )
-        if request.headers.get("accept") == "text/tab-separated-values":
+        if requests.header(request, b"accept") == "text/tab-separated-values":
             return write_answers.columns(answer)
         return answers.json(answer)

@@ -75,8 +75,8 @@ class Store(Protocol):
     async def load(self) -> Snapshot:
         """All teams and agents."""
 
-    async def commit(self, *changes: Change) -> list[Event]:
-        """Do all of them, one after the other, or nothing; the events as they stand in the journal now."""
+    async def commit(self, *changes: Change) -> None:
+        """Do all of them, one after the other, or nothing."""
 
     async def items(self, kind: str) -> list[Item]:
         """All of a kind, in the order of their keys."""

@@ -117,9 +117,9 @@ def test_several_changes_are_done_together_each_by_whom_and_when_it_was(open_sto
     async def scenario() -> None:
         store = await open_store()
         noted = Change(who=OTHER, time=1.0, events=[NewEvent(event="noted")])
-        told = await store.commit(noted, change(put_teams=[TEAM], events=[NewEvent(event="team.up")]))
-        assert [(event.event, event.who, event.time) for event in told] == [("noted", OTHER, 1.0), ("team.up", ME, 2.0)]
-        assert await store.events() == told
+        await store.commit(noted, change(put_teams=[TEAM], events=[NewEvent(event="team.up")]))
+        events = [(event.event, event.who, event.time) for event in await store.events()]
+        assert events == [("noted", OTHER, 1.0), ("team.up", ME, 2.0)]
         with pytest.raises(TypeError):
             await store.commit(change(drop_teams=["shop"]), change(events=[NewEvent(event="x", data={"no": object()})]))
         assert (await store.load()).teams == [TEAM]
@@ -146,7 +146,7 @@ def test_a_commit_may_have_many_of_everything(open_store: Open, count: int) -> N
     async def scenario() -> None:
         store = await open_store()
         numbers = range(1, count + 1)
-        told = await store.commit(
+        await store.commit(
             *(
                 change(
                     put_items=[Item("task", f"{number:04}", b"%d" % number), Item("old", f"{number}", b"")],
@@ -156,8 +156,7 @@ def test_a_commit_may_have_many_of_everything(open_store: Open, count: int) -> N
                 for number in numbers
             )
         )
-        assert [event.event for event in told] == [f"e{number}" for number in numbers]
-        assert await store.events() == told
+        assert [event.event for event in await store.events()] == [f"e{number}" for number in numbers]
         assert [item.value for item in await store.items("task")] == [b"%d" % number for number in numbers]
         assert [entry.revision for entry in await store.log(after=0)] == list(numbers)
         await store.commit(change(drop_items=[("old", f"{number}") for number in numbers]))
@@ -200,6 +199,55 @@ def test_events_are_found_by_number_time_team_and_agent(open_store: Open) -> Non
         await store.close()
 
     asyncio.run(scenario())
+
+
+def test_events_of_one_agent_are_found_among_thousands_of_others(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        own = {0, 1, 1021, 1022, 1023, 1024, 2600, 5001}
+        for begin in range(0, 5002, 61):  # a span ends in the middle of a transaction
+            numbers = range(begin, min(begin + 61, 5002))
+            await store.commit(
+                change(events=[told(number, "rare" if number in own else f"a{number % 3}") for number in numbers])
+            )
+        told_of = [event.event for event in await store.events(team="x", agent="rare", limit=10_000)]
+        assert told_of == [f"e{number}" for number in sorted(own)]
+        third = (await store.events(team="x", agent="rare", limit=3))[-1].seq
+        assert [event.event for event in await store.events(team="x", agent="rare", after=third, limit=2)] == [
+            "e1022",
+            "e1023",
+        ]
+        assert [event.event for event in await store.events(team="x", agent="rare", last=3)] == [
+            "e1024",
+            "e2600",
+            "e5001",
+        ]
+        assert await store.events(team="y", agent="rare") == []
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_events_that_an_earlier_version_wrote_are_found_by_their_agent(own_directory: Path) -> None:
+    path = str(own_directory / "store.db")
+
+    async def found(*events: NewEvent) -> list[str]:
+        store = await SqliteStore.open(path)
+        await store.commit(change(events=events))
+        names = [event.event for event in await store.events(team="x", agent="a", limit=5000)]
+        await store.close()
+        return names
+
+    asyncio.run(found(*(told(number, "ab"[number % 2]) for number in range(3000))))
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("DROP TABLE journal_spans")
+        db.execute("CREATE INDEX journal_by_agent ON journal (team, agent, seq)")
+        db.execute("PRAGMA user_version = 2")
+    assert asyncio.run(found(told(3000, "a"))) == [f"e{number}" for number in range(0, 3001, 2)]
+
+
+def told(number: int, agent: str) -> NewEvent:
+    return NewEvent(event=f"e{number}", team="x", agent=agent)
 
 
 def test_a_team_of_an_earlier_version_has_the_usual_limits_on_commands(own_directory: Path) -> None:

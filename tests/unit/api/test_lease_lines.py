@@ -113,7 +113,7 @@ class Full:
         raise CorralError("the disk is full", "make room")
 
     def __enter__(self) -> "Full":
-        self._scene.store.commit = self._refuse  # type: ignore[method-assign,assignment]
+        self._scene.store.commit = self._refuse  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:

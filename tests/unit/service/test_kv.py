@@ -11,7 +11,6 @@ import pytest
 from corral.adapters.sqlite.store import SqliteStore, StoreError
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
 from corral.domain.kv import Transaction
-from corral.domain.records import Event
 from corral.ports.store import Change
 from corral.service.context import Context
 from corral.service.kv import Kv
@@ -27,11 +26,11 @@ class Disk(SqliteStore):
     gate: asyncio.Event
     full = False
 
-    async def commit(self, *changes: Change) -> list[Event]:
+    async def commit(self, *changes: Change) -> None:
         await self.gate.wait()
         if self.full:
             raise StoreError("the disk is full")
-        return await super().commit(*changes)
+        await super().commit(*changes)
 
 
 async def opened(directory: Path) -> tuple[Disk, Kv]:

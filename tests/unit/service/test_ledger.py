@@ -8,7 +8,6 @@ import pytest
 
 from corral.adapters.sqlite.store import SqliteStore, StoreError
 from corral.domain.errors import RefusedError
-from corral.domain.records import Event
 from corral.ports.store import Change, Entry, Item
 from corral.service import ledger as ledgers
 from corral.service.ledger import Ledger
@@ -22,12 +21,12 @@ class Disk(SqliteStore):
     unreadable = False
     commits = 0
 
-    async def commit(self, *changes: Change) -> list[Event]:
+    async def commit(self, *changes: Change) -> None:
         await asyncio.sleep(0)
         if self.full:
             raise StoreError("the disk is full")
         self.commits += 1
-        return await super().commit(*changes)
+        await super().commit(*changes)
 
     async def items(self, kind: str) -> list[Item]:
         if self.unreadable:

@@ -16,7 +16,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from corral.adapters.sqlite.store import SqliteStore, StoreError
 from corral.domain.errors import NotFoundError, RefusedError
 from corral.domain.kv import Transaction
-from corral.domain.records import Event
 from corral.ports.store import Change
 from corral.service.context import Context
 from corral.service.kv import Kv
@@ -35,10 +34,10 @@ class Disk(SqliteStore):
 
     full = False
 
-    async def commit(self, *changes: Change) -> list[Event]:
+    async def commit(self, *changes: Change) -> None:
         if self.full:
             raise StoreError("the disk is full")
-        return await super().commit(*changes)
+        await super().commit(*changes)
 
 
 class Machine(RuleBasedStateMachine):

@@ -17,10 +17,10 @@ class Disk(SqliteStore):
 
     full = False
 
-    async def commit(self, *changes: Change) -> list[Event]:
+    async def commit(self, *changes: Change) -> None:
         if self.full:
             raise StoreError("the disk is full")
-        return await super().commit(*changes)
+        await super().commit(*changes)
 
 
 async def _disk(directory: Path) -> Disk:

@@ -8,9 +8,11 @@ handful of steps.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 _MOST = 64
+#: How many a connection has to keep prepared: of each kind one for every number of rows.
+STATEMENTS = 6 * _MOST
 
 
 def write_rows(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence[object]]) -> int:
@@ -19,7 +21,8 @@ def write_rows(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence[o
     The id that the last row was given, if there is any row.
     """
     last = 0
-    for part in _parts(rows):
+    for begin in range(0, len(rows), _MOST):
+        part = rows[begin : begin + _MOST]
         one = f"({', '.join('?' * len(part[0]))})"
         cursor = db.execute(
             statement.replace("{rows}", "VALUES " + ", ".join([one] * len(part))),
@@ -27,13 +30,3 @@ def write_rows(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence[o
         )
         last = cursor.lastrowid or 0
     return last
-
-
-def _parts(rows: Sequence[Sequence[object]]) -> Iterator[Sequence[Sequence[object]]]:
-    """Parts whose sizes are powers of two: few different statements, which stay prepared."""
-    begin, size = 0, _MOST
-    while begin < len(rows):
-        while size > len(rows) - begin:
-            size //= 2
-        yield rows[begin : begin + size]
-        begin += size

@@ -1,4 +1,4 @@
--- Version 2. The store is owned by one daemon; nobody else opens it.
+-- Version 3. The store is owned by one daemon; nobody else opens it.
 
 CREATE TABLE IF NOT EXISTS meta (
     name  TEXT PRIMARY KEY,
@@ -21,7 +21,16 @@ CREATE TABLE IF NOT EXISTS journal (
     event   TEXT NOT NULL,
     entry   BLOB NOT NULL
 );
-CREATE INDEX IF NOT EXISTS journal_by_agent ON journal (team, agent, seq);
+DROP INDEX IF EXISTS journal_by_agent;
+
+-- Which agents are told of in each 1024 entries of the journal (adapters/sqlite/journal.py).
+CREATE TABLE IF NOT EXISTS journal_spans (
+    team  TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    span  INTEGER NOT NULL,
+    PRIMARY KEY (team, agent, span)
+) WITHOUT ROWID;
+INSERT OR IGNORE INTO journal_spans SELECT DISTINCT team, agent, seq >> 10 FROM journal WHERE agent != '';
 
 -- What others follow, by revision. Bounded: the oldest go.
 CREATE TABLE IF NOT EXISTS log (

@@ -11,25 +11,18 @@ from typing import TypeVar
 
 import msgspec
 
-from corral.adapters.sqlite.rows import write_rows
+from corral.adapters.sqlite import journal
+from corral.adapters.sqlite.rows import STATEMENTS, write_rows
 from corral.adapters.sqlite.worker import Worker
 from corral.domain.errors import CorralError, UnavailableError
-from corral.domain.records import Agent, Event, NewEvent, Team, Who
+from corral.domain.records import Agent, Event, Team
 from corral.ports.store import Change, Entry, Item, LogSize, Snapshot
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 TEAM, AGENT = "team", "agent"
 
 _T = TypeVar("_T")
 _encode = msgspec.json.Encoder().encode
-
-
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The part of an event that is not a column."""
-
-    who: Who
-    outcome: str
-    data: dict[str, object] = {}
 
 
 class StoreError(CorralError):
@@ -45,6 +38,7 @@ class SqliteStore:
         self._path = path
         self._thread = Worker("store")
         self._connection: sqlite3.Connection | None = None
+        self._journal = journal.Journal()
         self.instance = ""
         self.salt = b""
 
@@ -73,9 +67,9 @@ class SqliteStore:
 
         return await self._run(lambda: work(self._db))
 
-    async def commit(self, *changes: Change) -> list[Event]:
+    async def commit(self, *changes: Change) -> None:
         """See `Store.commit`."""
-        return await self._run(lambda: self._commit(changes))
+        await self._run(lambda: self._commit(changes))
 
     async def items(self, kind: str) -> list[Item]:
         """See `Store.items`."""
@@ -135,25 +129,9 @@ class SqliteStore:
         limit: int = 1000,
     ) -> list[Event]:
         """See `Store.events`."""
-        conditions, values = ["1"], list[object]()
-        for condition, value in (
-            ("seq > ?", after),
-            ("time >= ?", since),
-            ("team = ?", team or None),
-            ("agent = ?", agent or None),
-        ):
-            if value is not None:
-                conditions.append(condition)
-                values.append(value)
-        newest_first = last is not None
-        query = (
-            "SELECT seq, time, team, agent, event, entry FROM journal"  # noqa: S608 - conditions are ours
-            f" WHERE {' AND '.join(conditions)} ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT ?"
+        return await self._run(
+            lambda: journal.read(self._db, after=after, since=since, team=team, agent=agent, last=last, limit=limit)
         )
-        values.append(last if last is not None else limit)
-        rows = await self._run(lambda: self._db.execute(query, values).fetchall())
-        events = [_event(row) for row in rows]
-        return events[::-1] if newest_first else events
 
     async def close(self) -> None:
         """See `Store.close`."""
@@ -170,7 +148,9 @@ class SqliteStore:
     def _open(self) -> None:
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         os.close(descriptor)
-        db = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, timeout=1.0)
+        db = sqlite3.connect(
+            self._path, isolation_level=None, check_same_thread=False, timeout=1.0, cached_statements=STATEMENTS
+        )
         try:
             db.execute("PRAGMA locking_mode = EXCLUSIVE")
             db.execute("PRAGMA journal_mode = WAL")
@@ -197,17 +177,18 @@ class SqliteStore:
         (value,) = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return bytes(value)
 
-    def _commit(self, changes: Sequence[Change]) -> list[Event]:
+    def _commit(self, changes: Sequence[Change]) -> None:
         db = self._db
         db.execute("BEGIN IMMEDIATE")
         try:
-            events = _apply(db, changes)
+            _apply(db, changes)
+            self._journal.write(db, changes)
             db.execute("COMMIT")
         except BaseException:
+            self._journal.forget()
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
-        return events
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         try:
@@ -228,15 +209,7 @@ def _agent_key(key: tuple[str, str]) -> str:
     return "/".join(key)
 
 
-def _event(row: tuple[int, float, str, str, str, bytes]) -> Event:
-    seq, time, team, agent, event, raw = row
-    entry = msgspec.json.decode(raw, type=_Entry)
-    return Event(
-        seq=seq, time=time, event=event, team=team, agent=agent, who=entry.who, outcome=entry.outcome, data=entry.data
-    )
-
-
-def _apply(db: sqlite3.Connection, changes: Sequence[Change]) -> list[Event]:
+def _apply(db: sqlite3.Connection, changes: Sequence[Change]) -> None:
     """Do all changes, as if one after the other: of a record that several are about, the last says what it is."""
     records = _records(changes)
     put = [(kind, key, value) for (kind, key), value in records.items() if value is not None]
@@ -247,26 +220,6 @@ def _apply(db: sqlite3.Connection, changes: Sequence[Change]) -> list[Event]:
     write_rows(db, "INSERT INTO log (revision, team, topic, time, value) {rows}", log)
     if trim := max((change.trim_log for change in changes), default=0):
         db.execute("DELETE FROM log WHERE revision <= ?", (trim,))
-    told = [(change, new) for change in changes for new in change.events]
-    last = write_rows(
-        db,
-        "INSERT INTO journal (time, team, agent, event, entry) {rows}",
-        [(change.time, new.team, new.agent, new.event, _entry(change, new)) for change, new in told],
-    )
-    return [
-        Event(
-            seq=seq,
-            time=change.time,
-            event=new.event,
-            team=new.team,
-            agent=new.agent,
-            who=change.who,
-            outcome=new.outcome,
-            data=new.data,
-        )
-        # The rows of one transaction are numbered without a gap.
-        for seq, (change, new) in enumerate(told, last - len(told) + 1)
-    ]
 
 
 def _records(changes: Sequence[Change]) -> dict[tuple[str, str], bytes | None]:
@@ -286,7 +239,3 @@ def _records(changes: Sequence[Change]) -> dict[tuple[str, str], bytes | None]:
         for at in change.drop_items:
             found[at] = None
     return found
-
-
-def _entry(change: Change, new: NewEvent) -> bytes:
-    return _encode(_Entry(who=change.who, outcome=new.outcome, data=new.data))
