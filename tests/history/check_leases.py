@@ -20,9 +20,13 @@ class Hold:
     #: The files, or the lock.
     names: frozenset[str]
     shared: bool = False
+    #: It is held by a command, and so in the way of others of the same client as well.
+    lock: bool = False
 
     def is_in_the_way_of(self, other: "Hold") -> bool:
-        return self.client != other.client and bool(self.names & other.names) and not (self.shared and other.shared)
+        if self.client == other.client and not self.lock:
+            return False
+        return bool(self.names & other.names) and not (self.shared and other.shared)
 
 
 def holds(history: Sequence[Operation], files: Mapping[str, Collection[str]]) -> list[Hold]:
@@ -57,6 +61,7 @@ def holds(history: Sequence[Operation], files: Mapping[str, Collection[str]]) ->
                 until=until,
                 names=frozenset(names),
                 shared=asked.get("shared", False),
+                lock=operation.what == "lock",
             )
         )
     return found

@@ -236,6 +236,11 @@ def test_who_hears_of_a_lock_when_its_time_is_over_holds_nothing() -> None:
     assert not leases(lock("a", 0, 9, 1), lock("b", 3, 4, 2), op("b", "release", 4.5, 5, {}, lease="l2"))
 
 
+def test_a_lock_is_in_the_way_of_whoever_has_it_as_well() -> None:
+    assert leases(lock("a", 0, 1, 1), lock("a", 0, 1.5, 2)) == ["a (l1) and a (l2) held ['lock build'] at once"]
+    assert not leases(lock("a", 0, 1, 1), op("a", "release", 1.2, 1.3, {}, lease="l1"), lock("a", 1.2, 1.5, 2))
+
+
 def test_a_lock_is_sure_for_its_time_after_it_was_asked_for_or_renewed() -> None:
     assert not leases(lock("a", 0, 1, 1), lock("b", 0, 2.1, 2))
     assert leases(lock("a", 0, 1, 1), lock("b", 0, 1.5, 2)) == ["a (l1) and b (l2) held ['lock build'] at once"]
