@@ -161,6 +161,8 @@ class Leases:
         #: By name.
         self.held: dict[str, Lease] = {}
         self._index = LeaseIndex()
+        #: By who holds them, then by name.
+        self._of_party: dict[str, dict[str, Lease]] = {}
         self._deadlines = Deadlines()
         #: Those who wait, by number and so in the order in which they came.
         self._line: dict[int, Claim] = {}
@@ -269,6 +271,10 @@ class Leases:
                 f"there is no lease {lease[:80]}", "it was released or has expired; corral lease ls shows what there is"
             ) from None
 
+    def of_party(self, party: str) -> list[Lease]:
+        """All that somebody holds, the oldest first."""
+        return list(self._of_party.get(party, _NONE).values())
+
     def renew(self, lease: str, party: str, now: float) -> Lease:
         """A sign of life of whoever holds it."""
         found = self._own(lease, party)
@@ -362,9 +368,14 @@ class Leases:
 
     def _put(self, lease: Lease) -> None:
         self.held[lease.lease] = lease
+        self._of_party.setdefault(lease.claim.party.name, {})[lease.lease] = lease
         self._index.add(lease)
 
     def _drop(self, lease: Lease) -> None:
         del self.held[lease.lease]
+        own = self._of_party[lease.claim.party.name]
+        del own[lease.lease]
+        if not own:
+            del self._of_party[lease.claim.party.name]
         self._index.remove(lease)
         self._deadlines.clear(lease.lease)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from corral.domain.leases import Lease
 from corral.domain.records import Team, Who
 from corral.domain.task_records import CLOSED
 from corral.ports.keeper import Check, Residue
@@ -43,12 +44,12 @@ class Belongings:
     async def give_back(self, who: Who, team: Team, agents: Collection[str]) -> GivenBack:
         """Give back all that these agents have. What the store did not take is in the checks, and is still theirs."""
         parties = {f"{team.name}/{agent}" for agent in agents}
-        held = [lease for lease in self._leases.leases() if lease.claim.party.name in parties]
+        held = self._held(parties)
         locks = sum(lease.claim.realm == locks_of(team) for lease in held)
         claims = self._tasks.claimed_by(team, parties)
         await self._leases.release_all(who, held)
         await self._tasks.release_all(who, team, claims)
-        left = [lease for lease in self._leases.leases() if lease.claim.party.name in parties]
+        left = self._held(parties)
         kept = self._tasks.claimed_by(team, parties)
         return GivenBack(
             leases=len(held) - locks,
@@ -61,6 +62,9 @@ class Belongings:
                 _check("claims", "claim", [f"{task.id} of {task.claim.by}" for task in kept if task.claim is not None]),
             ),
         )
+
+    def _held(self, parties: Collection[str]) -> list[Lease]:
+        return [lease for party in sorted(parties) for lease in self._leases.of_party(party)]
 
 
 def _check(what: str, kind: str, left: Collection[str]) -> Check:

@@ -19,6 +19,7 @@ from corral.ports.store import Change
 from corral.service.context import Context
 from corral.service.lease_changes import LeaseChanges, read_leases
 from corral.service.lease_waits import LeaseWaits
+from corral.service.lease_watchers import LeaseWatchers
 from corral.service.ledger import Ledger
 from corral.service.lost_leases import LostBook
 
@@ -47,14 +48,6 @@ class _Waiting:
     tickets: list[int]
 
 
-@dataclass(slots=True)
-class _Watching:
-    """Somebody who wants to know when a claim could be granted, and does not want it."""
-
-    claim: Claim
-    free: asyncio.Future[None]
-
-
 class LeaseService:
     """The use cases. One clock, that of the event loop, which nobody can set."""
 
@@ -71,8 +64,7 @@ class LeaseService:
         #: By their numbers in the line: those who wait, and those whose grant is being written.
         self._waiting: dict[int, _Waiting] = {}
         self._handing: dict[int, _Waiting] = {}
-        #: By their tickets in `Waits`.
-        self._watching: dict[int, _Watching] = {}
+        self._watchers = LeaseWatchers(waits)
         self._timer: asyncio.TimerHandle | None = None
         #: Until then nothing is decided that happens by itself.
         self._again: asyncio.TimerHandle | None = None
@@ -88,7 +80,7 @@ class LeaseService:
         def put() -> None:
             self._line_up(found)
             self._lost.leases = lost_before
-            self._tell_watching()
+            self._watchers.tell(self._leases, self._cycle)
             if self._is_read:
                 # Something could not be written. What follows from that by itself could not be either: tried at once,
                 # again and again, it would be all that the daemon does.
@@ -215,21 +207,8 @@ class LeaseService:
             except RefusedError as error:
                 if not waiting.granted.done():
                     waiting.granted.set_exception(self._cycle(error, waiting.claim, number))
-        self._tell_watching()
+        self._watchers.tell(self._leases, self._cycle)
         self._wind()
-
-    def _tell_watching(self) -> None:
-        """Tell those of it whose files are free now; whom the others wait for is noted."""
-        for ticket, watching in self._watching.items():
-            if watching.free.done():
-                continue
-            if self._leases.is_free(watching.claim):
-                watching.free.set_result(None)
-                continue
-            try:
-                self._waits.change(ticket, self._leases.ahead_of(watching.claim))
-            except RefusedError as error:
-                watching.free.set_exception(self._cycle(error, watching.claim))
 
     async def _hand_over(self, lease: Lease, number: int, written: asyncio.Future[None]) -> None:
         waiting = self._handing[number]
@@ -254,18 +233,16 @@ class LeaseService:
         if self._leases.is_free(claim):
             return
         try:
-            ticket = self._waits.begin(claim.party.name, self._leases.ahead_of(claim), what(claim))
+            watching = self._watchers.begin(claim, self._leases)
         except RefusedError as error:
             raise self._cycle(error, claim) from None
-        watching = self._watching[ticket] = _Watching(claim, asyncio.get_running_loop().create_future())
         try:
             async with asyncio.timeout(wait):
                 await watching.free
         except TimeoutError:
             raise self._refusal(claim, waited=True) from None
         finally:
-            del self._watching[ticket]
-            self._waits.end(ticket)
+            self._watchers.end(watching)
 
     # Keeping
 
@@ -283,9 +260,9 @@ class LeaseService:
         """All leases, the oldest first."""
         return [self._held(lease) for lease in self._leases.held.values()]
 
-    def leases(self) -> list[Lease]:
-        """All leases and locks of everybody, the oldest first."""
-        return list(self._leases.held.values())
+    def of_party(self, party: str) -> list[Lease]:
+        """All leases and locks of an agent or a person, the oldest first."""
+        return self._leases.of_party(party)
 
     def of_realm(self, realm: str) -> list[Lease]:
         """The leases of a realm, the oldest first."""
@@ -309,9 +286,9 @@ class LeaseService:
     def renew_all(self, realm: str, party: Party) -> None:
         """A sign of life of whoever holds files: for all of theirs but what an earlier run of the agent left behind."""
         now = self._clock()
-        for lease in self._leases.held.values():
+        for lease in self._leases.of_party(party.name):
             claim = lease.claim
-            if claim.party.name == party.name and claim.realm == realm and claim.party.run in ("", party.run):
+            if claim.realm == realm and claim.party.run in ("", party.run):
                 self._leases.renew(lease.lease, party.name, now)
         self._wind()
 

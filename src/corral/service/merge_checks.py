@@ -46,9 +46,7 @@ class MergeChecks:
     def check_tokens(self, team: Team, merge: Merge) -> None:
         """Raise `RefusedError` if it relies on a lease that its party does not have any more."""
         realm = realm_of(team)
-        held = {
-            lease.token for lease in self._leases.of_realm(realm) if lease.claim.party.name == merge.party
-        }  # fmt: skip
+        held = {lease.token for lease in self._leases.of_party(merge.party) if lease.claim.realm == realm}
         for token in merge.tokens:
             if token not in held:
                 raise RefusedError(
