@@ -10,12 +10,13 @@ import shutil
 import sys
 import tempfile
 
-from bench import commands, coordination, doctor, installation, processes, report, sizes, teardown
+from bench import activity, commands, coordination, doctor, installation, processes, report, sends, sizes, teardown
 from bench.sizes import IDLE, LIST, START, Setting
 
 TEARDOWN, DOCTOR, PROCESSES, COORDINATION = "teardown", "doctor", "processes", "coordination"
+ACTIVITY, SEND = "activity", "send"
 _AT_EVERY_SIZE = (START, LIST, IDLE)
-_PARTS = (*_AT_EVERY_SIZE, TEARDOWN, DOCTOR, PROCESSES, COORDINATION)
+_PARTS = (*_AT_EVERY_SIZE, TEARDOWN, DOCTOR, PROCESSES, COORDINATION, ACTIVITY, SEND)
 
 
 def main() -> int:
@@ -52,6 +53,8 @@ def main() -> int:
             coordination.measure(setting, options.clients, options.load_seconds)
             if COORDINATION in setting.parts
             else None,
+            activity.measure(setting, options.agents) if ACTIVITY in setting.parts else None,
+            sends.measure(setting) if SEND in setting.parts else None,
         )
     _note("")
     if options.json:

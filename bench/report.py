@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 
-from bench import coordination_report
+from bench import coordination_report, sends
+from bench.activity import Activity
 from bench.coordination import Coordination
 from bench.doctor import MOST_SECONDS, Round
 from bench.idle import Idle
 from bench.processes import MOST_LIST_SECONDS, MOST_NOTICE_SECONDS, Processes
 from bench.rounds import Ratio, Times
+from bench.sends import Sends
 from bench.sizes import Size
 from bench.teardown import MOST_SECONDS as MOST_AFTER_GRACE
 from bench.teardown import Teardown
@@ -31,6 +33,8 @@ class Results:
     doctor: Round | None = None
     processes: Processes | None = None
     coordination: Coordination | None = None
+    activity: Activity | None = None
+    sends: Sends | None = None
 
 
 def as_json(machine: dict[str, str], results: Results) -> dict[str, object]:
@@ -73,6 +77,18 @@ def as_json(machine: dict[str, str], results: Results) -> dict[str, object]:
         }
     if agreed := results.coordination:
         document["coordination"] = coordination_report.as_json(agreed)
+    if seen := results.activity:
+        document["activity"] = {
+            "agents": seen.agents,
+            "seconds": seen.times.seconds,
+            "ratios": [asdict(ratio) for ratio in seen.ratios],
+        }
+    if sent := results.sends:
+        document["send"] = {
+            "seconds": sent.times.seconds,
+            "ratios": [asdict(ratio) for ratio in sent.ratios],
+            "met": sent.goal_met,
+        }
     return document
 
 
@@ -113,6 +129,19 @@ def as_text(machine: dict[str, str], results: Results, main: int) -> str:
             ),
             _table(("what", "found", "goal", ""), coordination_report.goal_rows(agreed)),
             *coordination_report.missing(agreed),
+        ]
+    if seen := results.activity:
+        parts += [
+            f"### What {seen.agents} agents do, refreshed",
+            _table(("what", "median", "fastest", "slowest"), _time_rows(seen.times)),
+            _table(("ratio", "median", "middle half", "goal", ""), [_ratio_row(ratio) for ratio in seen.ratios]),
+        ]
+    if sent := results.sends:
+        parts += [
+            f"### A message, until it is observed (goal: {sends.GOAL * 1000:.0f} ms, "
+            f"{'met' if sent.goal_met else 'missed'})",
+            _table(("what", "median", "fastest", "slowest"), _time_rows(sent.times)),
+            _table(("ratio", "median", "middle half", "goal", ""), [_ratio_row(ratio) for ratio in sent.ratios]),
         ]
     return "\n\n".join(parts) + "\n"
 

@@ -1,5 +1,6 @@
 """Where an instance keeps its things: `CORRAL_HOME` (state, logs) and `CORRAL_RUNTIME_DIR` (sockets).
 
+What a person configures is in `XDG_CONFIG_HOME/corral`; an instance with a home of its own has that there as well.
 Two different pairs of directories are two instances that know nothing of each other. Read on every command, so
 `os` is the only import.
 """
@@ -18,11 +19,13 @@ _LONGEST_SOCKET = len("/tmux/") + 40 + len(".sock")
 class Places:
     """The paths of one instance. Making one touches nothing; `create` does."""
 
-    __slots__ = ("home", "runtime")
+    __slots__ = ("config", "home", "runtime")
 
-    def __init__(self, home: str, runtime: str) -> None:
+    def __init__(self, home: str, runtime: str, config: str = "") -> None:
         self.home = os.path.abspath(home)
         self.runtime = os.path.abspath(runtime)
+        #: What a person writes and Corral only reads. Nobody has to have it.
+        self.config = os.path.abspath(config) if config else self.home
 
     @classmethod
     def from_environment(cls, environ: "os._Environ[str] | dict[str, str] | None" = None) -> "Places":
@@ -37,7 +40,15 @@ class Places:
             runtime = (
                 os.path.join(session_dir, _directory_of(home, usual)) if session_dir else os.path.join(home, "run")
             )
-        return cls(home, runtime)
+        if os.path.abspath(home) != os.path.abspath(usual):
+            return cls(home, runtime)
+        config = env.get("XDG_CONFIG_HOME") or os.path.join(_user_home(env), ".config")
+        return cls(home, runtime, os.path.join(config, "corral"))
+
+    @property
+    def profiles(self) -> str:
+        """A person's own profiles of coding agents."""
+        return os.path.join(self.config, "profiles")
 
     @property
     def database(self) -> str:

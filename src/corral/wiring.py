@@ -50,11 +50,14 @@ def run_keeper(ready_fd: int | None) -> int:
 
 async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral import __version__
+    from corral.adapters import webhook
+    from corral.adapters.procfs import processes
     from corral.adapters.sqlite.store import SqliteStore
     from corral.adapters.unix_keeper.spawn import LocalKeeper
     from corral.api.app import Services, make_app
     from corral.api.server import DaemonServer
-    from corral.domain.records import NewEvent
+    from corral.domain.moments import Moment
+    from corral.domain.records import SUPERVISOR, NewEvent
     from corral.domain.waits import Waits
     from corral.peer import user_name
     from corral.service.agent_hooks import AgentHooks
@@ -62,34 +65,48 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.service.belongings import Belongings
     from corral.service.context import Context
     from corral.service.down import Down
+    from corral.service.fork import Fork
     from corral.service.holding import Holding
+    from corral.service.inbox import InboxService
+    from corral.service.inbox_watch import InboxWatch
     from corral.service.journal import Journal
     from corral.service.kv import Kv
     from corral.service.leases import LeaseService
     from corral.service.ledger import Ledger
     from corral.service.linger import Linger
+    from corral.service.looking_after import LookingAfter
     from corral.service.merge_book import MergeBook
     from corral.service.merge_checks import MergeChecks
     from corral.service.merge_letters import MergeLetters
     from corral.service.merge_work import MergeWork
     from corral.service.merges import Merges
     from corral.service.msg import Msg
+    from corral.service.notifying import Notifier
     from corral.service.port_blocks import PortBlocks
     from corral.service.processes import Processes
+    from corral.service.send_prompts import through
+    from corral.service.send_work import SendWork
+    from corral.service.sends import Sends
     from corral.service.stats import Stats
     from corral.service.tasks import Tasks
     from corral.service.topics import Topics
     from corral.service.up import Up
     from corral.service.who import Who
+    from corral.service.witness import WitnessedStore
     from corral.supervise.registry import Registry
     from corral.supervise.supervisor import Supervisor
 
-    store = await SqliteStore.open(places.database)
+    boot = processes.boot_id()
+
+    def clock() -> Moment:
+        return Moment(wall=time.time(), monotonic=time.monotonic(), boot=boot)
+
+    store = WitnessedStore(await SqliteStore.open(places.database))
     try:
         registry = Registry(store, time.time, places.at_rest_mark)
         await registry.load()
         keepers = LocalKeeper(places, store.instance, daemon_needs_a_place=ready_fd is not None)
-        supervisor = Supervisor(registry, keepers.connect, time.time)
+        supervisor = Supervisor(registry, keepers.connect, time.time, clock)
         context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
         ledger = Ledger(store)
         kv = Kv(context, ledger)
@@ -98,9 +115,29 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         msg = Msg(context, ledger, waits, user_name(os.getuid()))
         ports = PortBlocks(context, ledger)
         tasks = Tasks(context, ledger, waits)
+        sends = Sends(context, ledger)
+        send_work = SendWork(context, sends)
+        supervisor.prompts.go_through(through(sends))
+        supervisor.on_keyboard = send_work.keyboard_changed
         hooks = AgentHooks(context, ledger, leases)
+        hooks.on_words = send_work.heard
         book, checks = MergeBook(context, ledger), MergeChecks(registry, leases)
         merge_work = MergeWork(context, book, checks, MergeLetters(msg))
+        fork = Fork(context, ports)
+        agents = Agents(context, ports)
+        inbox = InboxService(context, ledger, lambda who, agent, raw: sends.send(who, agent, raw, enter=True))
+        inbox_watch = InboxWatch(context, inbox, book)
+        notifier = Notifier(context, webhook.post)
+        inbox.on_new(notifier.tell)
+        holding = Holding(context)
+        looking_after = LookingAfter(
+            context,
+            ledger,
+            clock,
+            holding,
+            lambda agent, text: sends.send(SUPERVISOR, agent, text.encode(), enter=True),
+        )
+        store.listen(looking_after.attendance.hear)
         await ledger.load()
         await ports.settle()
         linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)
@@ -111,10 +148,12 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             started_at=time.time(),
             registry=registry,
             supervisor=supervisor,
-            up=Up(context, ports, book),
+            up=Up(context, ports, book, fork),
             down=Down(context, ports, Belongings(leases, tasks, msg), merge_work),
-            agents=Agents(context, ports),
-            holding=Holding(context),
+            agents=agents,
+            fork=fork,
+            holding=holding,
+            attendance=looking_after.attendance,
             stats=Stats(context),
             processes=Processes(context),
             kv=kv,
@@ -123,9 +162,11 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             topics=Topics(context, ledger),
             ports=ports,
             tasks=tasks,
+            sends=sends,
             merges=Merges(context, book, checks, merge_work),
             who=Who(context, leases, tasks),
             hooks=hooks,
+            inbox=inbox,
             journal=Journal(context),
             end=lambda: server.end(),
             busy=linger.busy,
@@ -142,13 +183,20 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         await registry.observe((), [NewEvent(event="daemon.started", data=about)])
         await supervisor.begin()
         merge_work.begin()
+        send_work.begin()
+        inbox_watch.begin()
+        looking_after.begin()
         log.info("serving %s for instance %s", places.daemon_socket, store.instance)
         hosting.say_ready(ready_fd)
         await server.serve(sockets=[listening])
         watching.cancel()
         hosting.unlink_own(places.daemon_socket, identity)
+        looking_after.end()
         tasks.end()
         merge_work.end()
+        send_work.end()
+        inbox_watch.end()
+        notifier.end()
         await supervisor.end()
         await services.processes.settled()
         await registry.observe((), [NewEvent(event="daemon.stopped", data=about)])
@@ -161,7 +209,9 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
     import getpass
     import platform
 
-    from corral.adapters.files import stamps
+    from corral.adapters import desktop
+    from corral.adapters.cgroup import pressure
+    from corral.adapters.files import stamps, transcripts
     from corral.adapters.files.launch import LaunchFiles
     from corral.adapters.files.logbook import LogBook
     from corral.adapters.git.history import history
@@ -221,6 +271,9 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
         real_paths=real_paths,
         symbolic_links=symbolic_links,
         look_at_files=stamps.look,
+        memory_pressure=pressure.of_memory,
+        desktop=desktop.notify,
+        conversations=transcripts.look,
         log=lambda team, agent: LogBook(places.agent_log(team, agent)),
         launches=lambda team: LaunchFiles(os.path.join(places.launch_dir, team), places.own_dir),
     )

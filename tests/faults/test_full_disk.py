@@ -104,20 +104,18 @@ def test_what_was_seen_meanwhile_is_written_once_there_is_room_though_nothing_el
     await_event(instance, "agent.exited", "a", after=seq, seconds=40)
 
 
-def test_a_message_that_arrived_is_not_called_failed_for_want_of_a_disk(
+def test_a_message_that_cannot_be_written_down_is_refused_and_never_typed(
     home_disk: Disk, instance: Instance, own_directory: Path
 ) -> None:
     instance.spec(toml({"a": {"command": DEMO, "prompt": "say: ready"}}))
     instance.run("up")
-    seq = await_event(instance, "prompt.submitted", "a")["seq"]
+    await_event(instance, "prompt.submitted", "a")
     with home_disk.full():
-        sent = instance.json("send", "a", "write arrived.txt: yes")
-        assert sent["state"] == "submitted"
-        wait_for((own_directory / "arrived.txt").exists, 10, "the message arrives")
-    instance.run("send", "a", "say: more")
-    first, second = [event for event in events(instance, "--after", str(seq)) if event["event"] == "message.submitted"]
-    assert first["data"]["message"] == sent["message"]
-    assert first["who"] == second["who"]
+        code, error = instance.error("send", "a", "write arrived.txt: yes")
+        assert code == 1, error
+    instance.run("send", "--wait", "observed", "a", "say: more")
+    assert not (own_directory / "arrived.txt").exists()
+    assert "arrived" not in instance.run("logs", "a").stdout
 
 
 @pytest.mark.slow

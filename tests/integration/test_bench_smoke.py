@@ -117,6 +117,15 @@ def test_a_part_can_be_measured_alone(own_directory: Path) -> None:
     assert [(size["idle"], size["memory"]) for size in document["sizes"]] == [(None, {}), (None, {})]
 
 
+def test_what_agents_do_is_measured_beside_one_process_each(own_directory: Path) -> None:
+    seen = run_bench(own_directory, "activity")["activity"]
+    assert seen["agents"] == 3
+    assert all(len(times) == 1 and times[0] > 0 for times in seen["seconds"].values())
+    (ratio,) = seen["ratios"]
+    assert ratio["of"] == "one tmux capture-pane process each"
+    assert seen["seconds"].keys() == {ratio["of"], ratio["to"]}
+
+
 def test_agreeing_is_measured_beside_those_who_are_there(own_directory: Path) -> None:
     agreed = run_bench(own_directory, "coordination")["coordination"]
     assert agreed["clients"] == 2

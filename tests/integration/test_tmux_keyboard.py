@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from corral.adapters.procfs import processes as proc
 from corral.adapters.tmux.control import ControlClient, TmuxRefusedError
 from corral.adapters.tmux.keyboard import answer_call, type_into
 
@@ -20,6 +21,7 @@ def play(own_directory: Path) -> Callable[[Callable[[ControlClient], Awaitable[N
 
     def play(scenario: Callable[[ControlClient], Awaitable[None]]) -> None:
         async def act() -> None:
+            children = set(proc.children(os.getpid()))
             closed = asyncio.Event()
             client = await ControlClient.open(
                 [*base, "new-session", "exec sleep 600"],
@@ -35,7 +37,10 @@ def play(own_directory: Path) -> Callable[[Callable[[ControlClient], Awaitable[N
             finally:
                 if not client.closed:
                     await client.try_many([[["kill-server"]]])
-                await asyncio.wait_for(closed.wait(), PATIENCE)
+                async with asyncio.timeout(PATIENCE):
+                    await closed.wait()
+                    while set(proc.children(os.getpid())) - children:  # noqa: ASYNC110 - reaped by callbacks of this loop
+                        await asyncio.sleep(0.005)
 
         asyncio.run(act())
 

@@ -18,4 +18,5 @@ AGENT = Agent(
     state=states.RUNNING,
     run="r1",
     pid=7,
+    ready=True,
 )

@@ -1,197 +1,127 @@
-"""The coding agents that Corral knows: one TOML file each, beside this module, each rule proved on screens of the
-real program in tests/unit/agents/screens.
+"""The coding agents that Corral knows: one TOML file each, those that ship beside this module and a person's own.
 
-A profile says how to talk to a program; nothing in Corral asks for a program by name.
+A profile says how to talk to a program; nothing in Corral asks for a program by name. A person's own files are in
+`profiles/` of their configuration (`Places.profiles`): one that has the name of one that ships takes its place. They
+are read again when they have changed, by whoever asks next. One with a mistake is left out, told by `problems`, and
+harms no other.
 """
+
+from __future__ import annotations
 
 import functools
 import os
-import re
-import shlex
 from dataclasses import dataclass
 
-from corral.domain import names
-from corral.domain.hook_registration import HookFile
-from corral.domain.mcp_registration import ARGUMENTS, PROGRAM, ServerFile
-from corral.domain.spec_problems import Problems
-from corral.domain.spec_syntax import load
-from corral.domain.spec_table import Table
-from corral.domain.spec_text import decode
+from corral.agents.command_words import started
+from corral.agents.profile import Profile
+from corral.agents.profile_file import read_profile
+from corral.domain.errors import BadSpecError, CorralError
+from corral.domain.spec_text import MAX_BYTES, decode
+from corral.places import Places
 
-_KEYS = ("name", "title", "executable", "command", "ready", "paste_pause", "note", "mcp", "hooks")
-_MCP_KEYS = ("files", "table", "entry")
-_HOOK_KEYS = ("files", "events", "plugin", "list", "note")
-_LONGEST_PAUSE = 10.0
-#: Words that may stand before the program that they start.
-_IN_FRONT = re.compile(r"exec|(?:.*/)?env|[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
-
-#: `python -m aider` starts aider.
-_PYTHON = re.compile(r"python[0-9.]*")
+#: Where those that ship are, and beside them what agents load.
+SHIPPED = os.path.dirname(os.path.abspath(__file__))
+#: More files than this in a person's directory are not profiles.
+_MOST_FILES = 200
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Profile:
-    """What Corral knows about one coding agent."""
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file of a person that is no profile."""
 
-    #: Names the profile, and an agent that `corral init` declares for it.
-    name: str
-    #: What people call the program.
-    title: str
-    #: The program to look for on PATH.
-    executable: str
-    #: How it is started: these words identify it, whatever arguments follow.
-    command: tuple[str, ...]
-    #: Regular expressions; one that is found in a line of the screen says that a message can be typed now.
-    ready: tuple[str, ...]
-    #: Seconds between pasting a message and pressing Enter; sooner, the Enter would be taken for a part of it.
-    paste_pause: float
-    #: What a person should know before using it, in one sentence.
-    note: str
-    #: Where it can be told of an MCP server; None if it cannot be.
-    mcp: ServerFile | None = None
-    #: Where it can be told of hooks; None if it has none.
-    hooks: HookFile | None = None
-
-    def is_ready(self, screen: list[str]) -> bool:
-        """True if the lines of a screen say that a message can be typed now."""
-        return any(re.search(pattern, line) for line in screen for pattern in self.ready)
+    file: str
+    message: str
+    remedy: str
 
 
-@functools.cache
+@dataclass(frozen=True, slots=True)
+class _Found:
+    profiles: tuple[Profile, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+#: What a file is known by: as long as it is the same, so is what was read of it.
+_Stamp = tuple[str, int, int, int]
+
+
 def profiles() -> tuple[Profile, ...]:
-    """All profiles, by name. Raises BadSpecError if one of the files has a mistake."""
-    directory = os.path.dirname(os.path.abspath(__file__))
-    found = []
-    for file in sorted(os.listdir(directory)):
-        if file.endswith(".toml"):
-            path = os.path.join(directory, file)
-            with open(path, "rb") as stream:
-                found.append(read_profile(decode(stream.read(), path), path))
-    return tuple(found)
+    """All profiles, by name."""
+    return _current().profiles
+
+
+def problems() -> tuple[Problem, ...]:
+    """Which of a person's own files are left out, and why."""
+    return _current().problems
+
+
+def is_own(profile: Profile) -> bool:
+    """True if it is of a person, and not one that ships."""
+    return os.path.dirname(profile.file) != SHIPPED
+
+
+def by_name(name: str) -> Profile | None:
+    """The profile of that name."""
+    return next((profile for profile in profiles() if profile.name == name), None)
 
 
 def for_command(command: tuple[str, ...], shell: bool) -> Profile | None:
     """The profile of the program that a command starts, or None if no profile knows it.
 
     The directory of the program does not matter, nor do arguments. Of a command for a shell only the first program
-    counts.
+    counts. Of several profiles that know it, the one that says more of the command counts, and then a person's own.
     """
-    words = _words(command[0]) if shell and command else list(command)
-    while words and _IN_FRONT.fullmatch(words[0]):
-        words.pop(0)
-    if not words:
-        return None
-    if _PYTHON.fullmatch(os.path.basename(words[0])) and words[1:2] == ["-m"]:
-        words = words[2:]
-    started = (os.path.basename(words[0]), *words[1:]) if words else ()
-    return next((profile for profile in profiles() if started[: len(profile.command)] == profile.command), None)
+    words = started(command, shell)
+    known = [profile for profile in profiles() if words[: len(profile.command)] == profile.command]
+    return max(known, key=lambda profile: (len(profile.command), is_own(profile)), default=None)
 
 
-def read_profile(text: str, file: str) -> Profile:
-    """The profile that `text`, the contents of `file`, describes. Raises BadSpecError with every mistake in it."""
-    problems = Problems(file, text)
-    table = Table(problems, (), load(text, file))
-    table.only(_KEYS)
-    name = table.need("name", str, 'name = "claude"') or ""
-    if name and (not names.is_valid(name) or os.path.basename(file) != f"{name}.toml"):
-        table.wrong("name", "this is not the name of the file, or no valid name", f"a name has {names.RULE}")
-    executable = table.need("executable", str, 'executable = "claude"') or ""
-    command = _strings(table, "command", 'command = ["claude"]')
-    if executable and command and command[0] != executable:
-        table.wrong("command", "this does not begin with the executable", f'such as command = ["{executable}"]')
-    profile = Profile(
-        name=name,
-        title=table.need("title", str, 'title = "Claude Code"') or "",
-        executable=executable,
-        command=command,
-        ready=_patterns(table, "ready"),
-        paste_pause=_seconds(table, "paste_pause"),
-        note=table.need("note", str, 'note = "Needs an account."') or "",
-        mcp=_server_file(table),
-        hooks=_hook_file(table),
-    )
-    problems.raise_if_any()
-    return profile
+def _current() -> _Found:
+    directory = Places.from_environment().profiles
+    return _read_all(directory, _stamps(directory))
 
 
-def _server_file(profile: Table) -> ServerFile | None:
-    table = profile.table("mcp", '[mcp] with files = [".mcp.json"]')
-    if table is None:
-        return None
-    table.only(_MCP_KEYS)
-    files = _files(table, 'files = [".mcp.json"]')
-    example = f'entry = {{ command = "{PROGRAM}", args = ["{ARGUMENTS}"] }}'
-    return ServerFile(
-        files=files,
-        table=table.need("table", str, 'table = "mcpServers"') or "",
-        entry=table.need("entry", dict, example) or {},
-    )
-
-
-def _hook_file(profile: Table) -> HookFile | None:
-    table = profile.table("hooks", '[hooks] with files = [".x/settings.json"]')
-    if table is None:
-        return None
-    table.only(_HOOK_KEYS)
-    plugin = table.take("plugin", str, 'plugin = "x.js"') or ""
-    events = table.take("events", dict, 'events = { Stop = "" }') or {}
-    if bool(plugin) == bool(events) or bool(plugin) != bool(table.data.get("list")):
-        table.wrong("events", "hooks are commands or a plugin", "give events, or plugin and list")
-    if not all(isinstance(matcher, str) for matcher in events.values()):
-        table.wrong("events", "each event needs a text", 'such as events = { PreToolUse = "Write", Stop = "" }')
-    return HookFile(
-        files=_files(table, 'files = [".x/settings.json"]'),
-        events={event: str(matcher) for event, matcher in events.items()},
-        plugin=plugin,
-        list=table.take("list", str, 'list = "plugin"') or "",
-        note=table.take("note", str, 'note = "Asks once."') or "",
-    )
-
-
-def _files(table: Table, example: str) -> tuple[str, ...]:
-    """Paths that stay in a workspace."""
-    files = _strings(table, "files", example)
-    if any(os.path.isabs(file) or os.path.normpath(file) != file or file.startswith("..") for file in files):
-        table.wrong("files", "this leads out of the workspace, or there by a detour", f"such as {example}")
-    return files
-
-
-def _words(script: str) -> list[str]:
+def _stamps(directory: str) -> tuple[_Stamp, ...]:
     try:
-        return shlex.split(script)
-    except ValueError:
-        # An open quote somewhere further on; the first word is still a good guess.
-        return script.split()
-
-
-def _strings(table: Table, key: str, example: str) -> tuple[str, ...]:
-    values = table.need(key, list, example)
-    if values is None:
-        return ()
-    kept = tuple(value for value in values if isinstance(value, str) and value)
-    if not kept or len(kept) != len(values):
-        table.wrong(key, "this must be an array of strings that are not empty", f"such as {example}")
-    return kept
-
-
-def _patterns(table: Table, key: str) -> tuple[str, ...]:
-    patterns = _strings(table, key, f"{key} = ['^> $']")
-    for number, pattern in enumerate(patterns, 1):
+        with os.scandir(directory) as entries:
+            files = sorted((entry for entry in entries if entry.name.endswith(".toml")), key=lambda entry: entry.name)
+    except OSError:
+        return ()  # most people have none
+    found = []
+    for entry in files[:_MOST_FILES]:
         try:
-            matches_nothing = re.search(pattern, "") is not None
-        except re.error as error:
-            table.wrong(key, f"pattern {number} is no regular expression: {error}", "see the documentation of re")
-            continue
-        if matches_nothing:
-            table.wrong(key, f"pattern {number} is found in every line", "name what only the wanted line shows")
-    return patterns
+            info = entry.stat()
+        except OSError:
+            continue  # it went this moment, or is a link to nowhere
+        found.append((entry.name, info.st_mtime_ns, info.st_size, info.st_ino))
+    return tuple(found)
 
 
-def _seconds(table: Table, key: str) -> float:
-    value = table.data.get(key)
-    seconds = float(value) if isinstance(value, int) and not isinstance(value, bool) else None
-    if seconds is None:
-        seconds = table.need(key, float, f"{key} = 0.2")
-    if seconds is not None and not 0 <= seconds <= _LONGEST_PAUSE:
-        table.wrong(key, "this is out of range", f"seconds from 0 to {_LONGEST_PAUSE:g}, such as {key} = 0.2")
-    return seconds or 0.0
+@functools.lru_cache(maxsize=4)
+def _read_all(directory: str, stamps: tuple[_Stamp, ...]) -> _Found:
+    """What there is, as long as the files of a person are these."""
+    known = {profile.name: profile for profile in _shipped()}
+    wrong = []
+    for name, *_ in stamps:
+        path = os.path.join(directory, name)
+        try:
+            profile = _read(path)
+        except BadSpecError as error:
+            wrong.append(Problem(path, error.message, error.remedy))
+        except (OSError, CorralError) as error:
+            wrong.append(Problem(path, f"{path} cannot be read: {error}", "it is left out until it can be"))
+        else:
+            known[profile.name] = profile
+    return _Found(tuple(known[name] for name in sorted(known)), tuple(wrong))
+
+
+@functools.cache
+def _shipped() -> tuple[Profile, ...]:
+    """Raises BadSpecError if one of our own files has a mistake."""
+    files = sorted(file for file in os.listdir(SHIPPED) if file.endswith(".toml"))
+    return tuple(_read(os.path.join(SHIPPED, file)) for file in files)
+
+
+def _read(path: str) -> Profile:
+    with open(path, "rb") as stream:
+        # One byte more than may be: then it is told that it is too large.
+        return read_profile(decode(stream.read(MAX_BYTES + 1), path), path)

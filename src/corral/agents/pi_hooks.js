@@ -1,4 +1,5 @@
-// Corral's hooks for pi: asks `corral hook pi` before and after each tool that names a file.
+// Corral's hooks for pi: asks `corral hook pi` before and after each tool that names a file, and tells it when pi is
+// given something to do and when it is done.
 import { refusal } from "./hook_client.js";
 
 const READS = ["read"];
@@ -16,6 +17,9 @@ export default function (pi) {
   pi.on("tool_result", async (event, context) => {
     if (event.isError || ![...READS, ...WRITES].includes(event.toolName)) return;
     await refusal("pi", "post-tool-use", { tool: event.toolName, args: event.input, ...place(context) });
+  });
+  pi.on("before_agent_start", async (event, context) => {
+    await refusal("pi", "user-prompt-submit", { prompt: event.prompt, ...place(context) });
   });
   pi.on("agent_end", async (_, context) => {
     await refusal("pi", "stop", place(context));

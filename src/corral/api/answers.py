@@ -10,7 +10,10 @@ import msgspec
 from starlette.responses import Response, StreamingResponse
 
 from corral.background import Background
+from corral.domain.activity import NOT_KNOWN, Activity
+from corral.domain.dependencies import is_ready
 from corral.domain.errors import CorralError
+from corral.domain.health import NOT_CHECKED
 from corral.domain.records import Agent, Event
 from corral.domain.states import LIVE, PAUSED, RUNNING
 from corral.domain.timestamps import timestamp
@@ -23,8 +26,15 @@ _encode = msgspec.json.Encoder().encode
 #: Status of an answer for each code of the error tree; anything else is a failure of ours.
 _STATUS = {2: 400, 3: 404, 4: 409, 5: 500, 6: 503}
 
+#: In the answer to `ps`: how many agents wait for a person.
+WAITING_HEADER = "x-corral-waiting"
+
 #: `containment` of an agent that was never started: there is nothing of it that could be contained.
 NOT_CONTAINED = "none"
+#: In a field that has several texts.
+BETWEEN = "\x1e"
+#: Of its last words, as many lines as a list has room for.
+_LAST_LINES = 5
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,11 +124,11 @@ def event(entry: Event) -> dict[str, object]:
     }
 
 
-def activity(registry: Registry, agent: Agent) -> str:
+def activity(registry: Registry, agent: Agent) -> Activity:
     """What the agent does now; of one that does not run nothing is said."""
     if agent.state != RUNNING:
-        return "unknown"
-    return PAUSED if agent.paused else registry.activity(agent.key).word
+        return NOT_KNOWN
+    return Activity(word=PAUSED, evidence="corral pause") if agent.paused else registry.activity(agent.key)
 
 
 def is_paused(agent: Agent) -> bool:
@@ -128,11 +138,15 @@ def is_paused(agent: Agent) -> bool:
 
 def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
     """An agent as `corral ps --json` prints it: a contract."""
+    does = activity(registry, agent)
     return {
         "team": agent.team,
         "agent": agent.name,
         "state": agent.state,
-        "activity": activity(registry, agent),
+        "activity": does.word,
+        "activity_about": does.about,
+        "activity_evidence": does.evidence,
+        "activity_since": timestamp(does.since) if does.since else None,
         "paused": is_paused(agent),
         "pid": agent.pid,
         "user": agent.user,
@@ -148,6 +162,17 @@ def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
         "reason": agent.reason,
         "prompt": agent.prompt_state,
         "terminal": agent.terminal,
+        "kind": agent.kind,
+        "ready": is_ready(agent),
+        "after": agent.after,
+        "session": agent.conversation.id,
+        "resumed": agent.conversation.resumed,
+        "fork_of": agent.fork_of,
+        "last_words": agent.last_words,
+        "crashes": agent.crashes,
+        "health": registry.health[agent.key].word if agent.key in registry.health else NOT_CHECKED,
+        "stuck_since": timestamp(agent.stuck_since) if agent.stuck_since else None,
+        "notices": [*registry.notices(agent.key), *registry.notices((agent.team, ""))],
     }
 
 
@@ -181,26 +206,41 @@ def _stat_object(stat: Stat) -> dict[str, object]:
 
 def agent_table(registry: Registry, agents: Iterable[Agent]) -> Response:
     """One line an agent, columns split by tabs: what `corral ps` reads without loading a parser."""
-    rows = (
-        "\t".join(
-            (
-                agent.team,
-                agent.name,
-                agent.state,
-                activity(registry, agent),
-                "" if agent.pid is None else str(agent.pid),
-                str(agent.since),
-                str(agent.restarts),
-                agent.containment,
-                _one_field(agent.workspace),
-                _one_field(agent.reason),
-                _one_field(agent.containment_why),
-                str(registry.processes.get(agent.key, 0)),
-            )
-        )
-        for agent in agents
-    )
+    rows = (_row(registry, agent) for agent in agents)
     return Response("".join(row + "\n" for row in rows), media_type="text/tab-separated-values")
+
+
+def _row(registry: Registry, agent: Agent) -> str:
+    does = activity(registry, agent)
+    return "\t".join(
+        (
+            agent.team,
+            agent.name,
+            agent.state,
+            does.word,
+            "" if agent.pid is None else str(agent.pid),
+            str(agent.since),
+            str(agent.restarts),
+            agent.containment,
+            _one_field(agent.workspace),
+            _one_field(agent.reason),
+            _one_field(agent.containment_why),
+            str(registry.processes.get(agent.key, 0)),
+            does.about,
+            _one_field(does.evidence),
+            _joined(registry.notices(agent.key)),
+            _joined(registry.notices((agent.team, ""))),
+            _joined(agent.last_words.splitlines()[-_LAST_LINES:]),
+            agent.kind,
+            "ready" if is_ready(agent) else "",
+            agent.conversation.id,
+            "resumed" if agent.conversation.resumed else "",
+        )
+    )
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return BETWEEN.join(_one_field(text.replace(BETWEEN, " ")) for text in texts)
 
 
 def _one_field(value: str) -> str:

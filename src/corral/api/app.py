@@ -6,13 +6,15 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from corral import __version__
-from corral.api import answers, requests
+from corral.api import answers, requests, team_answers
 from corral.api.hook_routes import HookApi
+from corral.api.inbox_routes import InboxApi
 from corral.api.kv_routes import KvApi
 from corral.api.lease_routes import LeaseApi
 from corral.api.merge_routes import MergeApi
@@ -21,8 +23,10 @@ from corral.api.openapi_table import ENDPOINTS
 from corral.api.port_routes import PortApi
 from corral.api.process_routes import ProcessApi
 from corral.api.router import Handler, Route, Router
+from corral.api.send_routes import SendApi
 from corral.api.task_routes import TaskApi
 from corral.api.topic_routes import TopicApi
+from corral.api.welcoming import welcoming
 from corral.api.who_routes import WhoApi
 from corral.api.write_routes import WriteApi
 from corral.background import Background
@@ -32,8 +36,11 @@ from corral.domain.timestamps import timestamp
 from corral.places import Places
 from corral.service.agent_hooks import AgentHooks
 from corral.service.agents import Agents
+from corral.service.attendance import AttendanceWatch
 from corral.service.down import Down
+from corral.service.fork import Fork
 from corral.service.holding import Holding
+from corral.service.inbox import InboxService
 from corral.service.journal import Awaited, Journal
 from corral.service.kv import Kv
 from corral.service.lease_claims import LeaseClaims
@@ -44,6 +51,7 @@ from corral.service.port_blocks import PortBlocks
 from corral.service.processes import Processes
 from corral.service.progress import Tell
 from corral.service.resolve import find_agent, find_agents, find_team
+from corral.service.sends import Sends
 from corral.service.stats import Stats
 from corral.service.tasks import Tasks
 from corral.service.topics import Topics
@@ -68,7 +76,9 @@ class Services:
     up: Up
     down: Down
     agents: Agents
+    fork: Fork
     holding: Holding
+    attendance: AttendanceWatch
     stats: Stats
     processes: Processes
     kv: Kv
@@ -77,9 +87,11 @@ class Services:
     msg: Msg
     topics: Topics
     tasks: Tasks
+    sends: Sends
     merges: Merges
     who: Who
     hooks: AgentHooks
+    inbox: InboxService
     journal: Journal
     #: Called to end the daemon.
     end: Callable[[], None]
@@ -98,13 +110,23 @@ def make_app(services: Services) -> Router:
         MsgApi(services.msg),
         TopicApi(services.registry, services.topics),
         TaskApi(services.registry, services.tasks),
+        SendApi(services.registry, services.sends),
         MergeApi(services.registry, services.merges),
         WhoApi(services.registry, services.who),
         HookApi(services.hooks),
+        InboxApi(services.registry, services.inbox),
         WriteApi(services.registry, WriteService(services.leases)),
     )
     return Router(
-        [Route(endpoint.method, endpoint.path, _handler(rooms, endpoint.handler)) for endpoint in ENDPOINTS], _on_error
+        [
+            Route(
+                endpoint.method,
+                endpoint.path,
+                welcoming(endpoint.handler, _handler(rooms, endpoint.handler), services.registry, services.attendance),
+            )
+            for endpoint in ENDPOINTS
+        ],
+        _on_error,
     )
 
 
@@ -147,6 +169,9 @@ class _Api:
             }
         )
 
+    async def list_teams(self, _: Request) -> Response:
+        return answers.json(team_answers.listed(self._registry.teams.values()))
+
     async def openapi(self, _: Request) -> Response:
         # Asked for by few: the others need not wait for it to be loaded.
         from corral.api.openapi import document
@@ -165,7 +190,9 @@ class _Api:
             teams = sorted(self._registry.teams)
             chosen = [agent for name in teams for agent in self._registry.of_team(name).values()]
         if requests.header(request, b"accept") == "text/tab-separated-values":
-            return answers.agent_table(self._registry, chosen)
+            table = answers.agent_table(self._registry, chosen)
+            table.headers[answers.WAITING_HEADER] = str(self._services.inbox.count(team))
+            return table
         return answers.json([answers.agent_object(self._registry, agent) for agent in chosen])
 
     async def up(self, request: Request) -> Response:
@@ -179,6 +206,7 @@ class _Api:
                 only=order.agents,
                 restart_changed=order.restart_changed,
                 dry_run=order.dry_run,
+                wait=order.wait,
                 environment=order.environment,
                 tell=tell,
             )
@@ -198,7 +226,14 @@ class _Api:
         return await self._on_agents(request, self._services.agents.stop)
 
     async def restart(self, request: Request) -> Response:
-        return await self._on_agents(request, self._services.agents.restart)
+        order = await requests.body(request, requests.RestartBody)
+        return self._act(request, order, partial(self._services.agents.restart, fresh=order.fresh))
+
+    async def fork(self, request: Request) -> Response:
+        order = await requests.body(request, requests.ForkBody)
+        who = requests.caller(request)
+        source = find_agent(self._registry, team=order.team or "", agent=order.agent, cwd=order.cwd)
+        return self._work(lambda tell: self._services.fork(who, source, order.name, order.prompt, tell=tell))
 
     async def remove(self, request: Request) -> Response:
         order = await requests.body(request, requests.RemoveBody)
@@ -232,12 +267,6 @@ class _Api:
         looks = self._services.stats.read(team=team, names=names, every=requests.interval(request))
         return answers.lines(answers.stats(look) async for look in looks)
 
-    async def send(self, request: Request) -> Response:
-        agent = self._one_agent(request)
-        raw = await requests.raw_body(request)
-        enter = requests.flag(request, "enter", default=True)
-        return answers.json(await self._services.agents.send(requests.caller(request), agent, raw, enter=enter))
-
     async def attach(self, request: Request) -> Response:
         agent = self._one_agent(request)
         argv = await self._services.agents.attach(
@@ -248,8 +277,8 @@ class _Api:
 
     async def screen(self, request: Request) -> Response:
         agent = self._one_agent(request)
-        lines = await self._services.agents.screen(agent)
-        return answers.json({"team": agent.team, "agent": agent.name, "lines": lines})
+        shown = await self._services.agents.screen(agent)
+        return answers.json({"team": agent.team, "agent": agent.name, "lines": shown.lines, "title": shown.title})
 
     async def logs(self, request: Request) -> Response:
         wanted = requests.texts(request, "agent")
@@ -302,9 +331,14 @@ class _Api:
         return answers.json({"noted": len(events)})
 
     async def _on_agents(self, request: Request, use_case: Callable[..., Awaitable[object]]) -> Response:
-        order = await requests.body(request, requests.AgentsBody)
+        return self._act(request, await requests.body(request, requests.AgentsBody), use_case)
+
+    def _act(
+        self, request: Request, order: requests.AgentsBody, use_case: Callable[..., Awaitable[object]]
+    ) -> Response:
         who = requests.caller(request)
         team, names = self._chosen(order)
+        self._services.attendance.meant(who, team, names)
 
         async def do(tell: Tell) -> object:
             return {"team": team, "agents": await use_case(who, team, names, grace=order.grace, tell=tell)}

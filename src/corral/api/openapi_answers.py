@@ -49,6 +49,9 @@ class Agent(Told, frozen=True):
     agent: str
     state: str
     activity: str
+    activity_about: Annotated[str, Meta(description="what it waits for, if it does")]
+    activity_evidence: Annotated[str, Meta(description="how that is known; empty if nothing is")]
+    activity_since: str | None
     paused: bool
     pid: int | None
     user: str
@@ -64,6 +67,17 @@ class Agent(Told, frozen=True):
     reason: str
     prompt: str
     terminal: str
+    kind: Annotated[str, Meta(description="agent, or service: nobody speaks to it")]
+    ready: Annotated[bool, Meta(description="it runs, and those that come after it may start")]
+    after: Annotated[list[str], Meta(description="the agents that it is started after")]
+    session: Annotated[str, Meta(description="the id of its conversation, if it is known")]
+    resumed: Annotated[bool, Meta(description="its run went on with a conversation that there was")]
+    fork_of: Annotated[str, Meta(description="the agent that it was forked from; empty for one of the file")]
+    last_words: Annotated[str, Meta(description="what it said last, if it ended by itself and is not started anew yet")]
+    crashes: Annotated[int, Meta(description="how often in a row it ended without a run that lasted")]
+    health: Annotated[str, Meta(description="what its check says: unknown, starting, healthy or unhealthy; or empty")]
+    stuck_since: Annotated[str | None, Meta(description="since when a person is asked to look at it")]
+    notices: Annotated[list[str], Meta(description="what a person should know of it now, in sentences")]
 
 
 class Stat(Told, frozen=True):
@@ -109,6 +123,7 @@ class Screen(Told, frozen=True):
     team: str
     agent: str
     lines: list[str]
+    title: Annotated[str, Meta(description="what its program calls it; empty if it has no terminal")]
 
 
 class Event(Told, frozen=True):

@@ -11,10 +11,12 @@ from corral.api import openapi_answers as told
 from corral.api import process_answers, requests
 from corral.api.coordination_table import COORDINATION
 from corral.api.endpoint import AGENT, CWD, PROCESS, SINCE, STREAM, TEAM, WORK, Endpoint, Parameter, flag
-from corral.service.agents import CaughtUp, LoggedOutput, Sent
+from corral.api.team_table import TEAMS
+from corral.service.agents import CaughtUp, LoggedOutput
 from corral.service.down import Receipt
+from corral.service.fork import Forked
 from corral.service.journal import Awaited
-from corral.service.up import UpResult
+from corral.service.up_result import UpResult
 
 ENDPOINTS = (
     # The first one is the one that is waited for most.
@@ -116,6 +118,7 @@ ENDPOINTS = (
         ),
         answers=(process_answers.Resized,),
     ),
+    *TEAMS,
     Endpoint(method="GET", path="/v1/health", handler="health", summary="how the daemon is", answers=(told.Health,)),
     Endpoint(
         method="POST",
@@ -164,8 +167,17 @@ ENDPOINTS = (
         path="/v1/restart",
         handler="restart",
         summary="stop agents and start them again",
-        body=requests.AgentsBody,
+        body=requests.RestartBody,
         answers=(told.AgentsDone,),
+        how=WORK,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/fork",
+        handler="fork",
+        summary="a new agent beside another, with the same declaration and the other's past",
+        body=requests.ForkBody,
+        answers=(Forked,),
         how=WORK,
     ),
     Endpoint(
@@ -208,15 +220,6 @@ ENDPOINTS = (
         ),
         answers=(told.Stats,),
         how=STREAM,
-    ),
-    Endpoint(
-        method="POST",
-        path="/v1/send",
-        handler="send",
-        summary="type a message into an agent's terminal",
-        parameters=(*AGENT, flag("enter", "press Enter after it; 1 by default")),
-        body="the message: UTF-8, at most 1 MiB",
-        answers=(Sent,),
     ),
     Endpoint(
         method="GET",

@@ -42,6 +42,7 @@ class UpBody(Body, frozen=True):
     agents: list[str] = []
     restart_changed: bool = False
     dry_run: bool = False
+    wait: Annotated[float | None, Meta(description="seconds to wait for agents that are pending")] = None
     environment: dict[str, str] = {}
 
 
@@ -65,9 +66,27 @@ class ChosenBody(Body, frozen=True):
 
 
 class AgentsBody(ChosenBody, frozen=True):
-    """`POST /v1/stop`, `/v1/restart`"""
+    """`POST /v1/stop`"""
 
     grace: float | None = None
+
+
+class RestartBody(AgentsBody, frozen=True):
+    """`POST /v1/restart`"""
+
+    fresh: Annotated[bool, Meta(description="begin new conversations, instead of going on with those there were")] = (
+        False
+    )
+
+
+class ForkBody(Body, frozen=True):
+    """`POST /v1/fork`"""
+
+    agent: str
+    name: str
+    team: str | None = None
+    cwd: str = ""
+    prompt: str = ""
 
 
 class RemoveBody(AgentsBody, frozen=True):

@@ -4,6 +4,7 @@ import os
 import select
 from contextlib import suppress
 
+from corral.cli import boot_unit
 from corral.cli.command import INTEGER, Command, Invocation, Option
 from corral.cli.output import say, write_json
 from corral.cli.table import lines
@@ -144,5 +145,5 @@ COMMAND = Command(
         "for looking and for service managers. Stopping or killing it stops no agent: the next one finds them."
     ),
     examples=(("corral daemon status", "does it run?"), ("corral daemon stop", "stop it; the agents stay up")),
-    commands=(START, STOP, STATUS, RUN),
+    commands=(START, STOP, STATUS, RUN, boot_unit.COMMAND),
 )

@@ -56,7 +56,7 @@ def usage(command: Command) -> str:
     """The usage line without the word `usage`."""
     words = ["corral", command.name]
     if command.commands:
-        words.append("COMMAND")
+        words.append("[COMMAND]" if command.run is not None else "COMMAND")
     for option in _shown(command):
         if option.name == "help":
             continue

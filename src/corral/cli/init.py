@@ -8,7 +8,8 @@ import sys
 import tempfile
 from dataclasses import replace
 
-from corral.agents.catalogue import Profile, profiles
+from corral.agents.catalogue import profiles
+from corral.agents.profile import Profile
 from corral.cli.command import FILES, Argument, Command, Invocation, Option
 from corral.cli.init_repository import repository_of
 from corral.cli.output import say, write_json

@@ -18,8 +18,9 @@ _SIGNED = ("number", "seconds", "integer", "count")
 def parse(command: Command, argv: "Sequence[str]") -> Invocation:
     """The invocation that `argv` (without the command's own name) means; a group hands on to its command."""
     while command.commands:
-        # A group itself has flags only, so its first plain word is the command.
-        at = next((at for at, word in enumerate(argv) if not word.startswith("-")), None)
+        at = next((at for at, word in enumerate(argv) if not _is_of_an_option(command, argv, at, word)), None)
+        if at is None and command.run is not None:
+            return _Reader(command, argv).read()  # what it does by itself
         child = None if at is None else command.child(argv[at])
         if at is None or child is None:
             return _group_itself(command, argv)
@@ -35,6 +36,18 @@ def asks_for_json(argv: "Sequence[str]") -> bool:
         if word == "--":
             break
     return False
+
+
+def _is_of_an_option(command: Command, argv: "Sequence[str]", at: int, word: str) -> bool:
+    """True for an option of a group, and for the value that follows one (`-t show`, `--team show`)."""
+    if word.startswith("-"):
+        return True
+    before = argv[at - 1] if at else ""
+    return any(
+        option.kind != FLAG and before in (f"--{option.name}", option.short and f"-{option.short}")
+        for option in command.options
+        if before
+    )
 
 
 def _group_itself(command: Command, argv: "Sequence[str]") -> Invocation:

@@ -14,7 +14,9 @@ _ACTIONS = {
     "adjust": ("≈", BLUE, "would get other limits, without a restart"),
     "changed": ("~", YELLOW, "runs otherwise than declared"),
     "extra": ("-", DIM, "is up but not declared any more"),
+    "fork": ("⑂", DIM, "was forked from another, and is started if it does not run"),
     "keep": ("=", DIM, "is as declared"),
+    "pending": ("…", YELLOW, "would wait"),
     "failed": ("✗", RED, "could not be started"),
 }
 _UNKNOWN_ACTION = ("·", "", "")
@@ -37,7 +39,7 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
 
 
 def _plan(team: str, agents: list[Record], colour: bool) -> list[str]:
-    if all(agent.get("action") == "keep" for agent in agents):
+    if all(agent.get("action") in ("keep", "fork") for agent in agents):
         return [_nothing_to_do(team, len(agents))]
     width = max(shown_width(str(agent.get("agent"))) for agent in agents)
     text = [f"{team}: the plan; nothing was changed"]
@@ -59,14 +61,16 @@ def _headline(team: str, agents: list[Record], *, changed: bool) -> str:
             ("start", "started"),
             ("restart", "restarted"),
             ("adjust", "got other limits"),
+            ("pending", "pending"),
             ("failed", "failed"),
             ("keep", "as declared"),
             ("changed", "left as it is, but differs" if count["changed"] == 1 else "left as they are, but differ"),
             ("extra", "not declared any more"),
+            ("fork", "forked"),
         )
         if count[action]
     ]
-    if count["keep"] == len(agents) and not changed:
+    if count["keep"] + count["fork"] == len(agents) and not changed:
         return _nothing_to_do(team, len(agents))
     return f"{team}: {', '.join(parts)}"
 
@@ -79,6 +83,8 @@ def _remarks(team: str, agents: list[Record], colour: bool) -> list[str]:
         start = f"  {paint(mark, tint, colour)} {name}"
         if action == "failed":
             text.append(start + (f": {detail}" if detail else " failed"))
+        elif action == "pending":
+            text.append(f"{start} is pending" + (f": {detail}" if detail else ""))
         elif action == "changed":
             text.append(f"{start} runs otherwise than declared{_because(agent)}")
         elif action == "extra":

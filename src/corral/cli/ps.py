@@ -20,12 +20,17 @@ if TYPE_CHECKING:
 
     from corral.places import Places
 
-HEADINGS = ("TEAM", "AGENT", "STATE", "ACTIVITY", "PID", "PROCS", "UP", "RESTARTS", "CONTAINMENT", "WORKSPACE")
-_STATE = HEADINGS.index("STATE")
+HEADINGS = (
+    *("TEAM", "AGENT", "KIND", "STATE", "ACTIVITY", "EVIDENCE", "PID", "PROCS", "UP", "RESTARTS"),
+    *("SESSION", "CONTAINMENT", "WORKSPACE"),
+)
+_KIND = HEADINGS.index("KIND")
+_EVIDENCE = HEADINGS.index("EVIDENCE")
+_SESSION = HEADINGS.index("SESSION")
 _PROCESSES = HEADINGS.index("PROCS")
 _WORKSPACE = HEADINGS.index("WORKSPACE")
 #: What gives way on a narrow terminal, in this order, once the workspace is as short as it can be.
-_GIVES_WAY = ("WORKSPACE", "RESTARTS", "PID", "UP", "CONTAINMENT", "PROCS", "ACTIVITY")
+_GIVES_WAY = ("WORKSPACE", "RESTARTS", "PID", "UP", "CONTAINMENT", "PROCS", "KIND", "SESSION", "EVIDENCE", "ACTIVITY")
 _SHORTEST_WORKSPACE = 10
 
 _COLOURS = {
@@ -38,24 +43,33 @@ _COLOURS = {
     "failed": RED,
     "unknown": MAGENTA,
 }
-_NEEDS_A_REASON = ("failed", "backoff", "unknown")
+_NEEDS_A_REASON = ("pending", "failed", "backoff", "unknown")
 
 
 class Agent:
     """One line of the daemon's answer; the order is part of the contract with it."""
 
     __slots__ = (
+        "about",
         "activity",
         "agent",
         "containment",
         "containment_why",
+        "evidence",
+        "kind",
+        "last_words",
+        "notices",
         "pid",
         "processes",
+        "ready",
         "reason",
         "restarts",
+        "resumed",
+        "session",
         "since",
         "state",
         "team",
+        "team_notices",
         "workspace",
     )
 
@@ -73,8 +87,20 @@ class Agent:
             self.reason,
             self.containment_why,
             self.processes,
+            self.about,
+            self.evidence,
+            notices,
+            team_notices,
+            last_words,
+            self.kind,
+            self.ready,
+            self.session,
+            self.resumed,
         ) = line.split("\t")
         self.since = float(since) if since else None
+        self.notices = _parts(notices)
+        self.team_notices = _parts(team_notices)
+        self.last_words = _parts(last_words)
 
 
 def run(invocation: Invocation) -> int:
@@ -109,10 +135,18 @@ def run(invocation: Invocation) -> int:
     elif quiet:
         sys.stdout.write("".join(name + "\n" for name in _names(agents)))
     elif agents:
-        sys.stdout.write(_table(agents))
+        sys.stdout.write(_table(agents, wide=invocation.flag("wide")))
+        waiting = response.headers.get("x-corral-waiting", "0")
+        if waiting != "0" and width_of(sys.stdout) is not None:  # for people; programs have corral inbox --json
+            who = "1 agent waits" if waiting == "1" else f"{waiting} agents wait"
+            sys.stdout.write(paint(f"{who} for you: corral inbox", YELLOW, takes_colour(sys.stdout)) + "\n")
     else:
         remark("no team is up")
     return 0
+
+
+def _parts(field: str) -> "list[str]":
+    return field.split("\x1e") if field else []
 
 
 def _nothing(places: "Places", team: "str | None", as_json: bool, quiet: bool) -> int:
@@ -138,19 +172,24 @@ def _names(agents: "Sequence[Agent]") -> "list[str]":
     return [agent.agent if count[agent.agent] == 1 else f"{agent.team}/{agent.agent}" for agent in agents]
 
 
-def _table(agents: "Sequence[Agent]") -> str:
+def _table(agents: "Sequence[Agent]", *, wide: bool) -> str:
     colour = takes_colour(sys.stdout)
     now = time.time()
     home = os.environ.get("HOME", "").rstrip("/")
     rows = [HEADINGS, *(_row(agent, now, home) for agent in agents)]
     width = width_of(sys.stdout)
-    columns = _fitting(rows, width)
+    columns = _fitting(rows, width, wide=wide)
     shown = [[row[at] for at in columns] for row in rows]
     text = _coloured(shown) if colour else lines(shown)
     for agent in agents:
         if agent.reason and agent.state in _NEEDS_A_REASON:
             what = paint(agent.state, _COLOURS[agent.state], colour)
             text.append(f"{agent.team}/{agent.agent} {what}: {plain(agent.reason)}")
+            if agent.state == "failed":
+                text.extend(paint(f"  {plain(line)}", DIM, colour) for line in agent.last_words)
+        text.extend(f"{agent.team}/{agent.agent}: {plain(notice)}" for notice in agent.notices)
+    about_teams = {(agent.team, notice): None for agent in agents for notice in agent.team_notices}
+    text.extend(paint(f"{team}: {plain(notice)}", YELLOW, colour) for team, notice in about_teams)
     if width is not None:  # for people; programs have it in --json
         text.extend(paint(line, DIM, colour) for line in _why_no_better(agents))
     return "\n".join(text) + "\n"
@@ -169,20 +208,40 @@ def _row(agent: Agent, now: float, home: str) -> "list[str]":
     return [
         agent.team,
         agent.agent,
+        agent.kind,
         agent.state,
-        agent.activity if agent.activity not in ("", "unknown") else "-",
+        _does(agent),
+        plain(agent.evidence) or "-",
         agent.pid or "-",
         agent.processes if agent.processes not in ("", "0") else "-",
         "-" if agent.since is None else age(now - agent.since),
         agent.restarts or "0",
+        _session(agent),
         agent.containment or "-",
         plain(workspace) or "-",
     ]
 
 
-def _fitting(rows: "list[Sequence[str]]", width: "int | None") -> "list[int]":
+def _session(agent: Agent) -> str:
+    return f"{plain(agent.session)} ({agent.resumed})" if agent.session and agent.resumed else agent.session or "-"
+
+
+def _does(agent: Agent) -> str:
+    if agent.kind == "service" and agent.state == "running" and agent.activity != "paused":
+        return agent.ready or "not ready"
+    if agent.activity in ("", "unknown"):
+        return "-"
+    return f"{agent.activity} ({plain(agent.about)})" if agent.about else agent.activity
+
+
+def _fitting(rows: "list[Sequence[str]]", width: "int | None", *, wide: bool) -> "list[int]":
     """The columns to show within `width`; the workspaces in `rows` are shortened to the room that is left."""
     columns = list(range(len(HEADINGS)))
+    if not wide:
+        columns.remove(_EVIDENCE)
+        columns.remove(_SESSION)
+    if all(row[_KIND] == "agent" for row in rows[1:]):
+        columns.remove(_KIND)
     if all(row[_PROCESSES] == "-" for row in rows[1:]):
         # Most teams never run a command through us.
         columns.remove(_PROCESSES)
@@ -204,12 +263,12 @@ def _fitting(rows: "list[Sequence[str]]", width: "int | None") -> "list[int]":
 
 
 def _coloured(rows: "list[list[str]]") -> "list[str]":
-    measures = widths(rows)
+    measures, at = widths(rows), rows[0].index("STATE")
     text = [paint(GAP.join(map(padded, rows[0], measures)).rstrip(), DIM, True)]
     for row in rows[1:]:
         cells = [padded(cell, measure) for cell, measure in zip(row[:-1], measures, strict=False)] + [row[-1]]
-        spaces = " " * (measures[_STATE] - shown_width(row[_STATE])) if len(row) > _STATE + 1 else ""
-        cells[_STATE] = paint(row[_STATE], _COLOURS.get(row[_STATE], ""), True) + spaces
+        spaces = " " * (measures[at] - shown_width(row[at])) if len(row) > at + 1 else ""
+        cells[at] = paint(row[at], _COLOURS.get(row[at], ""), True) + spaces
         text.append(GAP.join(cells))
     return text
 
@@ -229,19 +288,26 @@ COMMAND = Command(
     description=(
         "One line an agent: its team, its state and since when, what it does, its process, how often it was\n"
         "started again, how it is contained and where it works; PROCS counts the commands that run for it by corral\n"
-        "exec, if any do. What corral pause made stand still is running, and its activity is paused. The reason\n"
-        "stands below for agents that failed, wait to be started again or cannot be seen; on a terminal also why they\n"
-        "are not contained better. Never starts anything: with nothing up the list is empty."
+        "exec, if any do. An agent that waits for a person says what for: waiting (permission). --wide says how it is\n"
+        "known: by a hook of the agent, by a rule of its profile that its screen fits, or by its output alone.\n"
+        "A service is ready, or not ready yet; KIND is there if a team has one.\n"
+        "What corral pause made stand still is running, and its activity is paused. The reason\n"
+        "stands below for agents that are pending, failed (with their last words), wait to be started again or\n"
+        "cannot be seen; then what else a person should know: that one is stuck, unhealthy or about to be stopped,\n"
+        "that a team is left alone; on a terminal also why they are not contained better. Never starts anything:\n"
+        "with nothing up the list is empty."
     ),
     examples=(
         ("corral ps", "all agents of all teams"),
         ("corral ps -t shop", "the agents of one team"),
+        ("corral ps --wide", "also how it is known what each agent does, and its conversation"),
         ("corral ps --json", "the same for programs, with user, host, command and exit code"),
         ("for a in $(corral ps -q); do corral send $a hello; done", "the names only, one a line"),
     ),
     options=(
         Option("team", "t", value="TEAM", summary="only the agents of this team", offers=TEAMS),
         Option("quiet", "q", summary="names only, one a line; with --json it changes nothing"),
+        Option("wide", "w", summary="also say how it is known what an agent does, and which conversation it has"),
         Option("full", summary="names as TEAM/AGENT only, for completion", hidden=True),
         Option("teams", summary="names of teams only, for the completion of --team", hidden=True),
     ),

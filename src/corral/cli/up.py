@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterator
 
 from corral.cli import plan
-from corral.cli.command import DECLARED, FILES, Argument, Command, Invocation, Option
+from corral.cli.command import DECLARED, FILES, SECONDS, Argument, Command, Invocation, Option
 from corral.cli.output import is_utf8, remark, say, write_json
 from corral.cli.progress import Progress, entries, result_of
 from corral.cli.specfile import chosen, read
 from corral.client.absence import error_of_absence, nothing_is_up
 from corral.client.answers import Record, records_of_present_daemon
 from corral.client.wire import DaemonAbsentError
-from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.places import Places
 
 TYPE_CHECKING = False
@@ -21,20 +21,19 @@ if TYPE_CHECKING:
 
 def run(invocation: Invocation) -> int:
     places = invocation.places
+    if invocation.flag("all"):
+        from corral.cli import up_all
+
+        return up_all.run(
+            invocation, lambda file: _ask(places, _request(invocation, file, read(file))), _raise_failures
+        )
     file = chosen(invocation.text("file"))
     text = read(file)
     if invocation.flag("names"):
         return _say_names(text, file)
     agents = invocation.words("AGENT")
     dry_run = invocation.flag("dry-run")
-    request: Record = {
-        "file": file,
-        "text": text,
-        "agents": agents,
-        "restart_changed": invocation.flag("restart-changed"),
-        "dry_run": dry_run,
-        "environment": _environment(quiet=invocation.json),
-    }
+    request = _request(invocation, file, text)
     progress = Progress(silent=invocation.json)
     try:
         result = result_of(_ask(places, request), progress)
@@ -58,6 +57,8 @@ def run(invocation: Invocation) -> int:
     else:
         plan.show(result)
     _raise_failures(result)
+    if invocation.number("wait") is not None and not dry_run:
+        _raise_pending(result)
     return 0
 
 
@@ -128,20 +129,46 @@ def _raise_failures(result: Record) -> None:
         raise CorralError(f"{result.get('team')}: {what}", remedy)
 
 
+def _raise_pending(result: Record) -> None:
+    pending = [agent for agent in entries(result, "agents") if agent.get("action") == "pending"]
+    if pending:
+        name, why = pending[0].get("agent"), str(pending[0].get("detail") or "")
+        what = f"{name} is" if len(pending) == 1 else f"{len(pending)} agents are"
+        raise RefusedError(
+            f"{result.get('team')}: {what} still pending: {why}", "they start by themselves when they can; corral ps"
+        )
+
+
+def _request(invocation: Invocation, file: str, text: str) -> Record:
+    return {
+        "file": file,
+        "text": text,
+        "agents": invocation.words("AGENT"),
+        "restart_changed": invocation.flag("restart-changed"),
+        "dry_run": invocation.flag("dry-run"),
+        "wait": invocation.number("wait"),
+        "environment": _environment(quiet=invocation.json),
+    }
+
+
 COMMAND = Command(
     "up",
     "start the team of a corral.toml, or what is missing of it",
     description=(
         "Makes the team what the file declares: starts what is missing, leaves alone what is as declared, and\n"
-        "says what differs. Run it as often as you like. The file is the corral.toml of this directory or of the\n"
-        "nearest one above. A file with a mistake starts nothing. Starts the daemon if it does not run yet."
+        "says what differs. Run it as often as you like. What has to wait, for another agent, for a place or for\n"
+        "memory, is pending and starts by itself later; it is named with the reason. The file is the corral.toml\n"
+        "of this directory or of the nearest one above. A file with a mistake starts nothing. Starts the daemon\n"
+        "if it does not run yet."
     ),
     examples=(
         ("corral up", "start the team of this directory"),
         ("corral up --dry-run", "only say what would be done"),
         ("corral up builder", "only the agents of [agents.builder]"),
         ("corral up --restart-changed", "also restart agents whose declaration has changed"),
+        ("corral up --wait 2m", "also wait for agents that start after others"),
         ("corral up -f teams/shop.toml", "a file of another name"),
+        ("corral up --all", "after a reboot: bring back every team that was up"),
     ),
     arguments=(
         Argument(
@@ -154,7 +181,14 @@ COMMAND = Command(
     ),
     options=(
         Option("file", "f", value="FILE", summary="the file that declares the team", offers=FILES),
+        Option("all", "a", summary="every team that is up, or was when the host went down"),
         Option("restart-changed", summary="restart agents that run otherwise than the file declares"),
+        Option(
+            "wait",
+            value="S",
+            kind=SECONDS,
+            summary="wait so long for agents that are pending; exit 4 if some still are",
+        ),
         Option("dry-run", summary="print the plan and change nothing"),
         Option("names", summary="names of the agents in the file only, for completion", hidden=True),
     ),

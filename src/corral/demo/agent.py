@@ -17,6 +17,9 @@ from corral.demo.commit import git_environment
 from corral.demo.inbox import End, Inbox, signals_as_bytes
 from corral.demo.screen import Screen, summary
 
+#: Names a file for what was taken, so that a test can tell what an agent got, however it ended.
+LOG_VARIABLE = "DEMO_AGENT_LOG"
+
 _HELP = f"""\
 usage: corral demo-agent [MESSAGE…]
 
@@ -27,11 +30,14 @@ Every line of a message that is one of these is done, in order; all others are t
 
 {script.LANGUAGE}
 Files stay below the working directory. For each message it prints its number, size and SHA-256. Without a terminal
-every line that comes in is a message, and the end of the input is the end.
+every line that comes in is a message, and the end of the input is the end. If {LOG_VARIABLE} names a file, the SHA-256
+of each message is added to it before anything is shown of it.
 """
 
 #: More lines than this to think about are counted, not shown.
 _THOUGHTS = 10
+#: What a permission dialog offers; only the first is a yes.
+_CHOICES = ("Yes", "No")
 
 
 class GiveUp(Exception):  # noqa: N818 - the outcome of a message
@@ -101,6 +107,9 @@ class Agent:
         self._count += 1
         raw = message.encode()
         digest = hashlib.sha256(raw, usedforsecurity=False).hexdigest()
+        if log := os.environ.get(LOG_VARIABLE):
+            with open(log, "a", encoding="ascii") as file:
+                file.write(digest + "\n")
         self._screen.line(f"you: {summary(message)}")
         self._screen.line(f"message {self._count}: {len(raw)} bytes, sha256 {digest[:12]}")
         try:
@@ -137,11 +146,27 @@ class Agent:
                 self._commit(message)
             case script.Wait(seconds):
                 self._wait(seconds)
+            case script.Ask(question):
+                self._ask(question)
             case script.Exit(code):
                 self._screen.line(f"leaving with {code}.")
                 raise End(code)
             case script.Confused(text, why):
                 raise GiveUp(f"{text[:200]}: {why}")
+
+    def _ask(self, question: str) -> None:
+        self._screen.line(f"permission needed: {question[:200]}")
+        for number, text in enumerate(_CHOICES, 1):
+            self._screen.line(f"  {number}. {text}")
+        with self._inbox.choosing(len(_CHOICES)):
+            while (choice := self._inbox.chosen) is None:
+                if self._inbox.exhausted:
+                    raise GiveUp("nobody is there to answer")
+                self._screen.choose(len(_CHOICES))
+                self._inbox.wait()
+        self._screen.line(f"answered: {choice}")
+        if choice != 1:
+            raise GiveUp(f"it was not permitted: {question[:200]}")
 
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds

@@ -59,6 +59,10 @@ class Inbox:
         self._open = True
         self._composed: list[str] = []
         self._size = 0
+        #: How many choices a dialog offers; 0 while none is open.
+        self._choices = 0
+        #: What was chosen of them.
+        self.chosen: int | None = None
 
     @property
     def composed(self) -> str:
@@ -69,6 +73,15 @@ class Inbox:
     def exhausted(self) -> bool:
         """True when nothing can come any more and everything that came was taken."""
         return not self._open and not self.messages
+
+    @contextlib.contextmanager
+    def choosing(self, choices: int) -> Iterator[None]:
+        """While this lasts keys choose, and nothing else that comes is taken; see `chosen`."""
+        self._choices, self.chosen = choices, None
+        try:
+            yield
+        finally:
+            self._choices = 0
 
     def wait(self, seconds: float | None = None, also: int | None = None) -> bool:
         """Take in what comes first, for `seconds` at most; True if the descriptor `also` became readable."""
@@ -99,6 +112,9 @@ class Inbox:
 
     def _take(self, events: list[Event]) -> None:
         for event in events:
+            if self._choices and self.chosen is None:
+                self._choose(event)
+                continue
             match event:
                 case Typed(text) | Pasted(text):
                     self._add(text)
@@ -106,6 +122,21 @@ class Inbox:
                     self.complain(f"a paste of {size} bytes is more than {LIMIT}: not taken")
                 case Key():
                     self._press(event)
+
+    def _choose(self, event: Event) -> None:
+        """A key chooses; so does a line that comes through a pipe. What is none of the choices is dropped."""
+        match event:
+            case Typed(text) | Pasted(text):
+                word = {"y": "1", "n": str(self._choices)}.get(text.lower(), text)
+                is_choice = word.isascii() and word.isdigit() and 1 <= int(word) <= self._choices
+                if is_choice and (isinstance(event, Typed) or not self._terminal):
+                    self.chosen = int(word)
+            case Key() if event == ESCAPE:
+                self.chosen = self._choices
+            case Key() if event in (INTERRUPT, END):
+                raise End(128 + signal.SIGINT)
+            case _:
+                return
 
     def _add(self, text: str) -> None:
         size = self._size + len(text.encode())

@@ -9,6 +9,7 @@ import unicodedata
 from typing import TextIO
 
 READY = "demo> "
+CHOOSE = "choose> "
 
 _PASTE_ON, _PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
 _AGAIN = "\r\x1b[K"
@@ -47,6 +48,13 @@ class Screen:
         """Show that a message is being worked on."""
         if self._terminal:
             self._redraw("", f"working on step {step} of {of} … esc to interrupt")
+
+    def choose(self, most: int) -> None:
+        """Show that nothing goes on until somebody has chosen."""
+        if self._terminal:
+            self._redraw(CHOOSE, f"1 to {most}, esc is {most}")
+        else:
+            self._write(CHOOSE.rstrip() + "\n")
 
     def bell(self) -> None:
         """Draw attention without a word."""

@@ -11,6 +11,7 @@ LANGUAGE = """\
   commit: message      git add -A and git commit, in the working directory
   say: text            print text
   wait: seconds        take that long, fractions allowed
+  ask: question        ask for a permission, and go on only if it is given: 1 is yes, 2 is no
   exit: code           end with that exit code
 """
 
@@ -48,6 +49,13 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask for a permission; without it the rest of the message is left."""
+
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
 class Exit:
     """End the agent."""
 
@@ -69,7 +77,7 @@ class Confused:
     why: str
 
 
-Step = Write | Commit | Say | Wait | Exit | Think | Confused
+Step = Write | Commit | Say | Wait | Ask | Exit | Think | Confused
 
 
 def parse(text: str) -> list[Step]:
@@ -97,6 +105,8 @@ def _step(line: str) -> Step:
             return Say(rest)
         case "wait":
             return _wait(line, rest)
+        case "ask":
+            return Ask(rest) if rest else Confused(line, "say what for: ask: may I deploy?")
         case "exit":
             return _exit(line, rest)
     return Think(line)

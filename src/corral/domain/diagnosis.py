@@ -37,6 +37,7 @@ CHECKS = (
     "tmux",
     "directories",
     "disk",
+    "profiles",
     "linger",
     "user_bus",
     "cgroups",

@@ -240,6 +240,8 @@ class Facts:
     worktrees: tuple[LeftWorktree, ...] = ()
     directories: tuple[Directory, ...] = ()
     disks: tuple[Disk, ...] = ()
+    #: Files of a person that are no profiles: path, what is wrong, what would be right.
+    bad_profiles: tuple[tuple[str, str, str], ...] = ()
     host: Host
     #: The daemon and the keeper, where they should be there.
     lives: tuple[Life, ...] = ()

@@ -55,6 +55,14 @@ def disk(facts: Facts) -> list[Finding]:
     return [finding for one in facts.disks for finding in _disk(one)]
 
 
+def profiles(facts: Facts) -> list[Finding]:
+    """The person's own profiles of coding agents can be read. One that cannot is left out, and harms nothing else."""
+    return [
+        Finding(check="profiles", severity=WARNING, subject=path, message=message, remedy=remedy, ours=True)
+        for path, message, remedy in facts.bad_profiles
+    ]
+
+
 def linger(facts: Facts) -> list[Finding]:
     """The user's service manager stays when the last session of the user ends."""
     host = facts.host

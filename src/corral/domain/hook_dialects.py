@@ -188,6 +188,7 @@ _CLAUDE_EVENTS: dict[str, _Event] = {
     "post-tool-use": (AFTER, ""),
     "post-tool-use-failure": (FAILED, ""),
     "user-prompt-submit": (ALIVE, ""),
+    "permission-request": (ALIVE, ""),
     "notification": (ALIVE, ""),
     "pre-compact": (ALIVE, ""),
     "session-start": (ALIVE, ""),
@@ -197,7 +198,7 @@ _CLAUDE_EVENTS: dict[str, _Event] = {
 }
 _CODEX_EVENTS: dict[str, _Event] = {
     name: when for name, when in _CLAUDE_EVENTS.items() if name not in ("notification", "post-tool-use-failure")
-} | {"permission-request": (ALIVE, ""), "post-compact": (ALIVE, ""), "interrupt": (OVER, "")}
+} | {"post-compact": (ALIVE, ""), "interrupt": (OVER, "")}
 _PLUGIN_EVENTS: dict[str, _Event] = {
     "pre-tool-use": (BEFORE, ""),
     "post-tool-use": (AFTER, ""),

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from corral.domain import states
-from corral.domain.records import PROMPT_HELD, PROMPT_NONE, PROMPT_WAITING, Agent
+from corral.domain import restarts, states
+from corral.domain.records import PROMPT_HELD, PROMPT_NONE, PROMPT_WAITING, Agent, Place
+from corral.domain.spec_durations import shown_duration
 
-#: Seconds between an exit and the restart that follows it. Exponential back-off comes with crash-loop handling.
-RESTART_DELAY = 1.0
+#: What becomes of an agent that Corral itself ends: what its restart policy says, or nothing more.
+BY_POLICY, AND_STAY = "by-policy", "and-stay"
+AFTERWARDS = (BY_POLICY, AND_STAY)
 
 
 def begin(agent: Agent, run: str, now: float, *, by_person: bool) -> Agent:
@@ -36,7 +38,20 @@ def begin(agent: Agent, run: str, now: float, *, by_person: bool) -> Agent:
         prompt_state=PROMPT_WAITING if agent.prompt else PROMPT_NONE,
         paused=False,
         survivors=0,
+        place=None,
+        started_at=now,
+        crashes=0 if by_person else agent.crashes,
+        last_words="",
+        afterwards="",
+        nudged_at=0.0,
+        stuck_since=0.0,
     )
+
+
+def in_line(agent: Agent, place: Place, reason: str, now: float) -> Agent:
+    """It is to be started and cannot be yet. Since when it is `pending` does not change with the reason."""
+    since = agent.since if agent.state == states.PENDING and agent.place is not None else now
+    return replace(agent, state=states.PENDING, since=since, reason=reason, place=place, pid=None)
 
 
 def running(agent: Agent, pid: int | None, now: float) -> Agent:
@@ -51,15 +66,39 @@ def not_started(agent: Agent, why: str, now: float) -> Agent:
     return replace(agent, state=states.FAILED, since=now, reason=why, pid=None)
 
 
-def exited(agent: Agent, code: int | None, signal: int | None, how: str, now: float) -> Agent:
-    """Its process ended; the restart policy says what is next (`backoff`: start it again after a pause)."""
+def exited(
+    agent: Agent, code: int | None, signal: int | None, how: str, now: float, *, unwell: bool = False, words: str = ""
+) -> Agent:
+    """Its process ended; the restart policy says what is next (`backoff`: start it again after a pause).
+
+    `words` are its last ones. One that was ended because it was `unwell` has failed, whatever its exit code.
+    """
     ended = replace(agent, since=now, pid=None, exit_code=code, exit_signal=signal, reason=how, paused=False)
-    if agent.state == states.STOPPING:
+    ended = replace(ended, last_words=words, nudged_at=0.0, stuck_since=0.0, afterwards="")
+    if agent.state == states.STOPPING and not unwell:
         return replace(ended, state=states.STOPPED)
-    succeeded = code == 0 and signal is None
+    succeeded = code == 0 and signal is None and not unwell
     if agent.restart == "always" or (agent.restart == "on-failure" and not succeeded):
-        return replace(ended, state=states.BACKOFF, reason=f"{how}; it is started again in {RESTART_DELAY:.0f} s")
+        return _started_again(ended, how, now)
     return replace(ended, state=states.STOPPED if succeeded else states.FAILED)
+
+
+def _started_again(ended: Agent, how: str, now: float) -> Agent:
+    """As the policy wants it: after a pause, unless that was tried too often."""
+    limits = ended.upkeep.restarts
+    crashes = restarts.counted(ended.crashes, now - ended.started_at, limits)
+    ended = replace(ended, crashes=crashes)
+    if restarts.is_crash_loop(crashes, limits):
+        steady = shown_duration(limits.steady)
+        loop = f"crash loop: it ended {crashes} times in a row, each time within {steady} of its start"
+        return replace(ended, state=states.FAILED, reason=f"{how}; {loop}. corral restart {ended.name} starts it again")
+    pause = restart_pause(ended)
+    return replace(ended, state=states.BACKOFF, reason=f"{how}; it is started again in {max(1, round(pause))} s")
+
+
+def restart_pause(agent: Agent) -> float:
+    """Seconds between the end of an agent and its next start by policy; the same whenever it is asked for."""
+    return restarts.pause(agent.crashes, agent.upkeep.restarts, agent.run)
 
 
 def paused(agent: Agent) -> Agent:
@@ -83,12 +122,24 @@ def unseen(agent: Agent, why: str, now: float) -> Agent:
 
 def stopping(agent: Agent, now: float) -> Agent:
     """Somebody asked for it to end."""
-    return replace(agent, state=states.STOPPING, since=now, reason="")
+    return replace(agent, state=states.STOPPING, since=now, reason="", afterwards="")
+
+
+def ending(agent: Agent, why: str, afterwards: str, now: float) -> Agent:
+    """Corral itself ends it, and says why: one of `AFTERWARDS` is to become of it."""
+    return replace(stopping(agent, now), reason=why, afterwards=afterwards)
+
+
+def still_stopping(agent: Agent, now: float) -> Agent:
+    """Its end was begun and is to be finished: what is to become of it stays as it was."""
+    return agent if agent.state == states.STOPPING else stopping(agent, now)
 
 
 def stopped(agent: Agent, code: int | None, signal: int | None, now: float) -> Agent:
     """It was ended, and is proved gone."""
-    return replace(
+    if agent.afterwards == BY_POLICY:
+        return replace(exited(agent, code, signal, agent.reason, now, unwell=True), survivors=0)
+    ended = replace(
         agent,
         state=states.STOPPED,
         since=now,
@@ -98,7 +149,14 @@ def stopped(agent: Agent, code: int | None, signal: int | None, now: float) -> A
         exit_signal=signal,
         paused=False,
         survivors=0,
+        place=None,
+        crashes=0,
+        last_words="",
+        afterwards="",
+        nudged_at=0.0,
+        stuck_since=0.0,
     )
+    return replace(ended, reason=agent.reason) if agent.afterwards == AND_STAY else ended
 
 
 #: Why an agent has no terminal any more, and nobody can tell how it ended.

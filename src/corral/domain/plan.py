@@ -11,6 +11,10 @@ from corral.domain.records import Agent
 from corral.domain.spec_fingerprint import differences, split_differences
 
 START, KEEP, ADJUST, CHANGED, RESTART, EXTRA = "start", "keep", "adjust", "changed", "restart", "extra"
+#: No file declares it, because somebody forked it from one that is declared.
+FORK = "fork"
+#: Of one that was to be started, and waits in line.
+PENDING = "pending"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ def make_plan(
         if not only or name in only
     ]
     if not only:
-        steps.extend(Step(name, EXTRA) for name in known if name not in names)
+        steps.extend(Step(name, FORK if agent.fork_of else EXTRA) for name, agent in known.items() if name not in names)
     return steps
 
 
@@ -66,7 +70,8 @@ def _step(name: str, fingerprint: Mapping[str, str], agent: Agent | None, *, res
     if agent is None:
         return Step(name, START)
     differs = tuple(differences(agent.fingerprint, fingerprint))
-    if agent.state in states.AT_REST or agent.state == states.PENDING:
+    if agent.state in states.AT_REST or agent.state in (states.PENDING, states.BACKOFF):
+        # Also one that its policy would start in a while: who says `up` means now, and with this environment.
         return Step(name, START, differs)
     if not differs:
         return Step(name, KEEP)

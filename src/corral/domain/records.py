@@ -7,11 +7,18 @@ from dataclasses import dataclass, field
 from corral.domain import states
 from corral.domain.bindings import ANY_PORT
 from corral.domain.enforcement import DEFAULT_ENFORCEMENT, Enforcement
+from corral.domain.kinds import AGENT
 from corral.domain.lease_terms import DEFAULT_LEASE_TERMS, LeaseTerms
 from corral.domain.limits import NO_LIMITS, Limits
 from corral.domain.merge_rules import DEFAULT_MERGE_RULES, MergeRules
+from corral.domain.moments import Moment
+from corral.domain.notify import DEFAULT_NOTIFY, Notify
+from corral.domain.port_blocks import DEFAULT_POOL, Pool
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
+from corral.domain.ready_rules import NO_RULE, ReadyRule
+from corral.domain.supervision import DEFAULT_SUPERVISION, Supervision
 from corral.domain.terminals import TMUX
+from corral.domain.upkeep import DEFAULT_UPKEEP, Upkeep
 
 #: Where the first prompt of a run is on its way into the agent.
 PROMPT_NONE = "none"
@@ -52,6 +59,33 @@ class Team:
     merge: MergeRules = DEFAULT_MERGE_RULES
     #: Where leases bite, and what happens when nobody can tell.
     enforcement: Enforcement = DEFAULT_ENFORCEMENT
+    #: Where its agents get their ports from.
+    ports: Pool = DEFAULT_POOL
+    #: How it is watched over.
+    supervision: Supervision = DEFAULT_SUPERVISION
+    #: How people are told that something of it waits for them.
+    notify: Notify = DEFAULT_NOTIFY
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conversation:
+    """What a coding agent remembers of its work, as far as Corral knows of it. See `domain.conversations`."""
+
+    #: The program's own name for it; empty if it is not known, or not yet.
+    id: str = ""
+    #: How the id is known: one of `conversations.HOOK`, `GIVEN` and `TRANSCRIPT`.
+    evidence: str = ""
+    #: The present run, or the last one, went on with a conversation that there was.
+    resumed: bool = False
+    #: Unix time at which that run began.
+    begun_at: float = 0.0
+    #: One that could not be continued, while it is not known whether that was its fault.
+    unresumed: str = ""
+    #: The conversation of another agent that this one's was forked from.
+    forked_from: str = ""
+
+
+NO_CONVERSATION = Conversation()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +117,17 @@ class Agent:
     labels: tuple[str, ...] = ()
     #: Which ports it may listen on: one of `bindings.BINDINGS`.
     bind: str = ANY_PORT
+    #: Whether its program is told of Corral's MCP server, and of its hooks.
+    mcp: bool = False
+    hooks: bool = False
+    #: Whether it is spoken to, or serves the others: one of `kinds.KINDS`.
+    kind: str = AGENT
+    #: When its run counts as ready.
+    ready_when: ReadyRule = NO_RULE
+    #: The agents that must be ready before it is started.
+    after: tuple[str, ...] = ()
+    #: How it is kept alive, besides its restart policy.
+    upkeep: Upkeep = DEFAULT_UPKEEP
 
     state: str = states.PENDING
     #: Unix time at which the state was entered.
@@ -106,6 +151,29 @@ class Agent:
     paused: bool = False
     #: How many tasks of it run on, though its terminal is gone.
     survivors: int = 0
+    #: What it remembers of its work.
+    conversation: Conversation = NO_CONVERSATION
+    #: The agent that it was forked from, if no file declares it.
+    fork_of: str = ""
+    #: Its present run is ready, as far as that is waited for; counts while it runs (`dependencies.is_ready`).
+    ready: bool = False
+    #: The person who asked for it last: in line it has that person's turn.
+    asked_by: str = ""
+    #: Its place in the line of those that wait to be started. Only one that is `pending` waits.
+    place: Place | None = None
+    #: Unix time at which its present or last run was begun.
+    started_at: float = 0.0
+    #: When a person started it last: its lifetime counts from there.
+    begun: Moment | None = None
+    #: Ends in a row without a good run between them (`restarts`).
+    crashes: int = 0
+    #: The last lines that its last run had to say; kept while it is `backoff` or `failed`.
+    last_words: str = ""
+    #: While Corral itself ends it: what is to become of it then, one of `lifecycle.AFTERWARDS`.
+    afterwards: str = ""
+    #: Unix time at which it was told that it seems to be stuck, and since when a person is asked; 0 for not.
+    nudged_at: float = 0.0
+    stuck_since: float = 0.0
 
     @property
     def key(self) -> tuple[str, str]:
@@ -119,6 +187,17 @@ class Who:
     user: str
     uid: int
     agent: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """A place in the line of agents that wait to be started (`admission`)."""
+
+    turn: int
+    #: Unix time since when it waits.
+    since: float
+    #: Who has it started: a person, or the supervisor by its restart policy.
+    who: Who
 
 
 #: Corral itself, when it acts on what it observed.

@@ -11,13 +11,21 @@
     count = 2                     # builder-1, builder-2; without it, or with 1, plain builder
     workspace = "worktree"        # worktree (default with a repo) | shared (default without) | "some/dir"
     env = { NODE_ENV = "test" }
-    restart = "on-failure"        # never (default) | on-failure | always
+    restart = "on-failure"        # never (default) | on-failure | always; or { policy = "…", attempts = 5, … }
+    check = "make ping"           # exit code 0: it is well; or { command = "…", every = "30s", … }
+    start_timeout = "1m"          # the check may fail for so long after a start
+    stuck_after = "20m"           # it works, and its screen has not changed for so long
+    nudge = "Are you stuck?"      # said to it then, before a person is told
+    lifetime = "8h"               # it is stopped after so long
     prompt = "…"                  # first message, delivered when the agent is ready
     terminal = "tmux"             # tmux (default) | none: it reads and writes pipes
     stdin = true                  # without a terminal: false if its input ends with its prompt, or at once
     ports = ["web", "api"]        # names of ports of its own: CORRAL_PORT_WEB, CORRAL_PORT_API, besides PORT
     labels = ["python"]           # what it can do: it gets tasks that ask for no more
     bind = "own"                  # any (default) | own: it can listen on its own ports only (Landlock)
+    kind = "service"              # agent (default) | service: nobody speaks to it; a database, a development server
+    ready = { port = "web" }      # when it counts as ready: { port = … }, { log = "regex" } or { command = "…" }
+    after = ["db"]                # it is started once these are ready
     memory_max = "2G"             # limits; also in [team], on all together, and in [defaults], for each
 
     [containment]
@@ -48,6 +56,20 @@
     worktrees = true              # hooks in worktrees refuse commits that change what somebody else holds
     unreachable = "deny"          # deny (default) | allow: what hooks say while the daemon cannot be reached
     stash = "deny"                # deny (default) | allow: git's stash, which all worktrees share
+
+    [supervision]
+    unattended = { after = "2h", then = "pause" }   # nobody showed up for so long: notify | pause | stop
+    max_agents = 8                # so many may run at once; the others wait as pending. 0, as without it: any number
+    start_at_once = 4             # so many may start up at once; 0, as without it: any number
+    memory_pressure = 20          # nobody is started while the host waits for memory so many percent of the time
+    memory_headroom = 10          # … nor while less than so many percent of the team's own memory limit are free
+
+    [notify]                      # how people are told that something waits for them: corral inbox
+    bell = true                   # ring terminals that are attached to the team (default)
+    desktop = true                # notify-send, where there is one
+    webhook = "https://…"         # post the entry there
+    command = ["notify-me"]       # run this, with the entry as JSON on its standard input
+    for = ["permission"]          # only of these kinds; without it, of all
 
 This is the only module of its family that others import, but for `spec_text`, which spares `corral up` the rest.
 Nothing here touches a file: the caller reads it.
@@ -82,11 +104,14 @@ from corral.domain.spec_model import (
     AgentSpec,
     TeamSpec,
 )
+from corral.domain.spec_notify import read_notify
 from corral.domain.spec_paths import resolved
 from corral.domain.spec_ports import KEYS as PORTS_KEYS
 from corral.domain.spec_ports import read_pool
 from corral.domain.spec_problems import Problems
 from corral.domain.spec_processes import read_process_limits
+from corral.domain.spec_supervision import KEYS as SUPERVISION_KEYS
+from corral.domain.spec_supervision import read_supervision
 from corral.domain.spec_syntax import load
 from corral.domain.spec_table import Table
 from corral.domain.spec_text import MAX_BYTES, decode
@@ -110,7 +135,10 @@ __all__ = [
     "split_differences",
 ]
 
-_TABLES = ("team", "defaults", "containment", "processes", "ports", "leases", "merge", "enforcement", "agents")
+_TABLES = (
+    *("team", "defaults", "containment", "processes", "ports", "leases", "merge", "enforcement", "supervision"),
+    *("notify", "agents"),
+)
 _TABLE_ALIASES = {
     "agent": "agents",
     "default": "defaults", "limits": "defaults", "resources": "defaults",
@@ -119,6 +147,8 @@ _TABLE_ALIASES = {
     "port": "ports",
     "lease": "leases", "locks": "leases",
     "enforce": "enforcement", "guard": "enforcement", "hooks": "enforcement",
+    "alert": "notify", "alerts": "notify", "notifications": "notify", "notification": "notify",
+    "attendance": "supervision", "supervise": "supervision", "supervisor": "supervision",
     "merging": "merge", "merge_queue": "merge", "queue": "merge",
 }  # fmt: skip
 _TEAM_KEYS = ("name", "repo", "mcp", "hooks")
@@ -131,6 +161,7 @@ _OF_PROCESSES = dict.fromkeys(PROCESS_LIMIT_NAMES, "[processes]")
 _OF_PORTS = dict.fromkeys(PORTS_KEYS, "[ports]")
 _OF_LEASES = dict.fromkeys(LEASE_TERM_NAMES, "[leases]")
 _OF_ENFORCEMENT = dict.fromkeys(ENFORCEMENT_NAMES, "[enforcement]")
+_OF_SUPERVISION = dict.fromkeys(SUPERVISION_KEYS, "[supervision]")
 _OF_MERGE = dict.fromkeys(MERGE_RULE_NAMES, "[merge]")
 _SYSTEMD_ALIASES = {
     "always": "require", "force": "require", "must": "require", "required": "require", "true": "require",
@@ -166,6 +197,8 @@ def parse(text: str, file: str) -> TeamSpec:
         root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES}, has_repo=team is None or "repo" in team.data
     )
     enforcement = read_enforcement(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES})
+    notify = read_notify(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES})
+    supervision = read_supervision(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES})
     bounds = read_bounds(team, _defaults_table(root))
     agents: tuple[AgentSpec, ...] = ()
     if "agents" not in root.data:
@@ -191,6 +224,8 @@ def parse(text: str, file: str) -> TeamSpec:
         leases=leases,
         merge=merge,
         enforcement=enforcement,
+        supervision=supervision,
+        notify=notify,
     )
 
 
@@ -203,7 +238,7 @@ def _team_table(root: Table, directory: str) -> Table | None:
 
 def _team(team: Table, directory: str) -> tuple[str, str | None]:
     """The team's name and its repository."""
-    elsewhere = {**_OF_AGENTS, **_OF_CONTAINMENT, **_OF_PROCESSES, **_OF_PORTS}
+    elsewhere = {**_OF_AGENTS, **_OF_CONTAINMENT, **_OF_PROCESSES, **_OF_PORTS, **_OF_SUPERVISION}
     team.only((*_TEAM_KEYS, *LIMIT_NAMES), _TEAM_ALIASES, elsewhere)
     name = team.need("name", str, _name_example(directory)) or ""
     if isinstance(team.data.get("name"), str) and not names.is_valid(name):

@@ -9,16 +9,27 @@ from corral.domain.process_limits import PROCESS_LIMIT_NAMES
 from corral.domain.spec_labels import read_labels
 from corral.domain.spec_limits import ALIASES as LIMIT_ALIASES
 from corral.domain.spec_limits_sense import Bounds
-from corral.domain.spec_model import DEFAULT_RESTART, MAX_AGENTS, RESTARTS, SHARED, WORKTREE, AgentSpec
+from corral.domain.spec_model import MAX_AGENTS, SHARED, WORKTREE, AgentSpec
+from corral.domain.spec_order import read_after, settle_order
 from corral.domain.spec_paths import resolved
 from corral.domain.spec_ports import KEYS as PORTS_KEYS
 from corral.domain.spec_ports import read_port_names
 from corral.domain.spec_problems import did_you_mean, shown_path
+from corral.domain.spec_services import ALIASES as SERVICE_ALIASES
+from corral.domain.spec_services import KEYS as SERVICE_KEYS
+from corral.domain.spec_services import read_kind, read_ready_rule
 from corral.domain.spec_table import Table, type_word
+from corral.domain.spec_upkeep import ALIASES as UPKEEP_ALIASES
+from corral.domain.spec_upkeep import KEYS as UPKEEP_KEYS
+from corral.domain.spec_upkeep import read_restart, read_upkeep
 from corral.domain.terminals import NO_TERMINAL, TERMINALS, TMUX
 
 #: The keys of an agent's table; the limits come to them.
-KEYS = ("command", "count", "workspace", "env", "restart", "prompt", "terminal", "stdin", "ports", "labels", "bind")
+KEYS = (
+    *("command", "count", "workspace", "env", "restart", "prompt", "terminal", "stdin", "ports", "labels", "bind"),
+    *SERVICE_KEYS,
+    *UPKEEP_KEYS,
+)
 #: What other tools call these keys.
 _ALIASES = {
     "args": "command", "argv": "command", "exec": "command", "run": "command",
@@ -30,6 +41,8 @@ _ALIASES = {
     "input": "stdin", "stdin_open": "stdin",
     "capabilities": "labels", "label": "labels", "skills": "labels", "tags": "labels",
     "expose": "ports", "listen": "ports", "port": "ports",
+    **SERVICE_ALIASES,
+    **UPKEEP_ALIASES,
     **LIMIT_ALIASES,
 }  # fmt: skip
 _TERMINAL_ALIASES = {
@@ -74,7 +87,7 @@ def read_agents(agents: Table, directory: str, has_repo: bool, bounds: Bounds, b
                 "give one of the two tables another name",
             )
             break
-    return tuple(specs)
+    return settle_order(agents, specs)
 
 
 def _agent_table(agents: Table, name: str) -> Table | None:
@@ -112,7 +125,8 @@ def _expanded(
     command, shell = _command(table)
     workspace = _workspace(table, directory, has_repo)
     env = _env(table)
-    restart = table.word("restart", RESTARTS, DEFAULT_RESTART, wrong="is no restart policy", example="on-failure")
+    restart, restarts = read_restart(table)
+    upkeep = read_upkeep(table, restarts)
     prompt = table.take("prompt", str, 'prompt = "Fix the failing tests."') or ""
     # No longer than `send` takes: the limit on the whole file sees to that.
     if "\0" in prompt:
@@ -137,6 +151,9 @@ def _expanded(
         example=ANY_PORT if table.data.get("bind") is False else OWN_PORTS,
         aliases=_BIND_ALIASES,
     )
+    kind = read_kind(table, prompt)
+    ready = read_ready_rule(table, ports)
+    after = read_after(table)
     return [
         AgentSpec(
             name=agent,
@@ -153,6 +170,10 @@ def _expanded(
             ports=ports,
             labels=labels,
             bind=bind,
+            upkeep=upkeep,
+            kind=kind,
+            ready=ready,
+            after=after,
         )
         for agent in expanded
     ]

@@ -39,3 +39,11 @@ def shown_duration(seconds: float) -> str:
         if seconds >= _UNITS[unit] and seconds % _UNITS[unit] == 0:
             return f"{seconds / _UNITS[unit]:.0f}{unit}"
     return f"{seconds * 1000:.0f}ms"
+
+
+def roughly(seconds: float) -> str:
+    """As a person says it who does not count seconds: whole ones up to two minutes, whole minutes up to two hours."""
+    for unit, least in (("h", 7200.0), ("m", 120.0)):
+        if seconds >= least:
+            return f"{seconds / _UNITS[unit]:.0f}{unit}"
+    return f"{max(1.0, seconds):.0f}s"

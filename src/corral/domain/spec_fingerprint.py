@@ -9,15 +9,23 @@ import json
 from collections.abc import Iterable, Mapping
 
 from corral.domain.bindings import ANY_PORT
+from corral.domain.kinds import AGENT
 from corral.domain.limits import LIMIT_NAMES, limits_as_json
+from corral.domain.restarts import DEFAULT_RESTART_LIMITS, RESTART_LIMIT_NAMES
 from corral.domain.spec_model import SHARED, WORKTREE, AgentSpec
 from corral.domain.terminals import TMUX
+from corral.domain.upkeep import UPKEEP_NAMES, upkeep_as_values
 
 _ENV = "env."
 #: The order in which differences are named; `env.…` and whatever a later version adds follow, by name.
-_ORDER = ("command", "workspace", "restart", "prompt", "terminal", "stdin", "ports", "bind", "labels", *LIMIT_NAMES)
+_ORDER = (
+    *("command", "workspace", "restart", "prompt", "terminal", "stdin", "ports", "bind"),
+    *("kind", "ready", "after", "labels"),
+    *UPKEEP_NAMES,
+    *LIMIT_NAMES,
+)
 #: What can be changed on an agent that runs.
-_ADJUSTABLE = frozenset([*LIMIT_NAMES, "labels"])
+_ADJUSTABLE = frozenset([*LIMIT_NAMES, *UPKEEP_NAMES, "labels", "after"])
 
 
 def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, str]:
@@ -49,10 +57,19 @@ def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, st
         values["ports"] = spec.ports
     if spec.labels:
         values["labels"] = spec.labels
+    if spec.kind != AGENT:
+        values["kind"] = spec.kind
+    if spec.ready:
+        values["ready"] = [spec.ready.port, spec.ready.log, spec.ready.command]
+    if spec.after:
+        values["after"] = spec.after
     if spec.bind != ANY_PORT:
         values["bind"] = spec.bind
     values.update((_ENV + name, value) for name, value in spec.env)
     values.update(limits_as_json(spec.limits))
+    values.update(upkeep_as_values(spec.upkeep))
+    if spec.upkeep.restarts != DEFAULT_RESTART_LIMITS:
+        values["restart"] = [spec.restart, *(getattr(spec.upkeep.restarts, name) for name in RESTART_LIMIT_NAMES)]
     return {key: _hash(key, value, salt) for key, value in values.items()}
 
 

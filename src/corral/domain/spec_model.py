@@ -4,12 +4,17 @@ from dataclasses import dataclass
 
 from corral.domain.bindings import ANY_PORT
 from corral.domain.enforcement import DEFAULT_ENFORCEMENT, Enforcement
+from corral.domain.kinds import AGENT
 from corral.domain.lease_terms import DEFAULT_LEASE_TERMS, LeaseTerms
 from corral.domain.limits import NO_LIMITS, Limits
 from corral.domain.merge_rules import DEFAULT_MERGE_RULES, MergeRules
+from corral.domain.notify import DEFAULT_NOTIFY, Notify
 from corral.domain.port_blocks import DEFAULT_POOL, Pool
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
+from corral.domain.ready_rules import NO_RULE, ReadyRule
+from corral.domain.supervision import DEFAULT_SUPERVISION, Supervision
 from corral.domain.terminals import TMUX
+from corral.domain.upkeep import DEFAULT_UPKEEP, Upkeep
 
 RESTARTS = ("never", "on-failure", "always")
 #: A restarted agent starts a new conversation, gets its first prompt again and spends money on it: only those who
@@ -65,6 +70,14 @@ class AgentSpec:
     labels: tuple[str, ...] = ()
     #: Which ports it may listen on: one of `bindings.BINDINGS`.
     bind: str = ANY_PORT
+    #: Whether it is spoken to, or serves the others: one of `kinds.KINDS`.
+    kind: str = AGENT
+    #: When it counts as ready.
+    ready: ReadyRule = NO_RULE
+    #: The agents that must be ready before it is started.
+    after: tuple[str, ...] = ()
+    #: How it is kept alive, besides its restart policy.
+    upkeep: Upkeep = DEFAULT_UPKEEP
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +108,10 @@ class TeamSpec:
     merge: MergeRules = DEFAULT_MERGE_RULES
     #: Where leases bite, and what happens when nobody can tell.
     enforcement: Enforcement = DEFAULT_ENFORCEMENT
+    #: How it is watched over.
+    supervision: Supervision = DEFAULT_SUPERVISION
+    #: How people are told that something of it waits for them.
+    notify: Notify = DEFAULT_NOTIFY
 
     @property
     def base(self) -> str:

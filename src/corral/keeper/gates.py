@@ -37,8 +37,20 @@ _SHARED = frozenset(f"{RESERVED_PREFIX}{name}" for name in ("INSTANCE", "HOME", 
 class TeamGates:
     """The gates of one team. One at a time runs; how many may run is the daemon's to say."""
 
-    def __init__(self, tools: HostTools, team: str, launches: Launches, processes: TeamProcesses) -> None:
+    def __init__(
+        self,
+        tools: HostTools,
+        team: str,
+        launches: Launches,
+        processes: TeamProcesses,
+        *,
+        place: str = GATES,
+        prefix: str = GATE_PREFIX,
+    ) -> None:
         self._team = team
+        #: What stands in the place of an agent's name, and how those that are run there are called.
+        self._place = place
+        self._prefix = prefix
         self._containment = tools.containment
         self._launches = launches
         self._processes = processes
@@ -46,8 +58,8 @@ class TeamGates:
 
     async def start(self, order: GateOrder) -> None:
         """See `Merging.start_gate`."""
-        if not order.gate.startswith(GATE_PREFIX):
-            raise NotFoundError(f"{order.gate} is no gate", f"their names begin with {GATE_PREFIX}")
+        if not order.gate.startswith(self._prefix):
+            raise NotFoundError(f"{order.gate} is no gate", f"their names begin with {self._prefix}")
         if not os.path.isdir(order.directory):
             raise NotFoundError(f"there is no directory {order.directory} to run it in")
         process = next((one for one in await self._gates() if one.process == order.gate), None)
@@ -62,14 +74,14 @@ class TeamGates:
             raise
         # Refused if an earlier keeper has let it go already.
         with contextlib.suppress(RefusedError):
-            await self._hosted.write(order.gate, b"\n", eof=True)
+            await self._hosted.write(order.gate, b"\n" + order.input, eof=True)
         point("keeper.gate_runs")
 
     async def _begin(self, order: GateOrder) -> Process:
         """Have it wait at its beginning."""
         wanted = ProcessOrder(
             process=order.gate,
-            agent=GATES,
+            agent=self._place,
             argv=["/bin/sh", "-c", _WAIT_TO_BE_PLACED, "gate", order.command],
             command=order.command[:1000],
             directory=order.directory,
@@ -87,7 +99,7 @@ class TeamGates:
     async def _contain(self, order: GateOrder, pid: int) -> None:
         if order.systemd == "off" or self._containment.level == PROCESS:
             return  # as with agents: a marker in the environment and descent have to do
-        placement = Placement(agent=GATES, run=order.gate, pid=pid)
+        placement = Placement(agent=self._place, run=order.gate, pid=pid)
         admission = await self._containment.admit(self._team, [placement], order.team_limits)
         problem = admission.problems.get(order.gate, "")
         if problem and order.systemd == "require":
@@ -109,7 +121,7 @@ class TeamGates:
                 if name not in left_out and (name in _SHARED or not name.startswith(RESERVED_PREFIX))
             }
             environment = unattended(kept, (), order.environment, tty=False)
-            environment[AGENT_VARIABLE] = GATES
+            environment[AGENT_VARIABLE] = self._place
             environment[RUN_VARIABLE] = order.gate
             return environment
         raise CorralError(
@@ -155,11 +167,11 @@ class TeamGates:
             if process.running or process.pids:
                 await self._hosted.terminate(process.process, _GRACE)
         ended = await self._containment.end_runs(
-            self._team, {process.process: GATES for process in gates}, pids, _GRACE, spare=False
+            self._team, {process.process: self._place for process in gates}, pids, _GRACE, spare=False
         )
         point("keeper.gates_ended")
         await self._hosted.forget([process.process for process in gates])
         return [f"{one.command or one.name} (pid {one.pid}): {one.why}" for one in ended.residue]
 
     async def _gates(self) -> list[Process]:
-        return [process for process in await self._hosted.table() if process.process.startswith(GATE_PREFIX)]
+        return [process for process in await self._hosted.table() if process.process.startswith(self._prefix)]

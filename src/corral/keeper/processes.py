@@ -17,9 +17,11 @@ from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.domain.unattended import unattended
 from corral.keeper.confining import through_own_ports
 from corral.keeper.tools import HostTools
+from corral.ports.checking import CHECK_PREFIX
 from corral.ports.containment import HOST
 from corral.ports.keeper import ExitStatus
 from corral.ports.merging import GATE_PREFIX
+from corral.ports.notices import NOTICE_PREFIX
 from corral.ports.processes import RUN_PREFIX, Execution, OutputPage, Process, ProcessOrder
 from corral.ports.recording import Launches
 from corral.ports.reports import Degraded, ProcessCount, ProcessEnded, Report
@@ -68,7 +70,7 @@ class TeamProcesses:
     async def _counted(self, order: ProcessOrder, running: set[str]) -> Process:
         """Start one that is counted already: its end may be heard of before its start is answered."""
         try:
-            process = await self._start(order)
+            process = await self.begin(order)
             if process.agent != order.agent:
                 raise NotFoundError(f"{order.agent} has no process {order.process}", "choose another id: it is in use")
         except BaseException:
@@ -83,7 +85,8 @@ class TeamProcesses:
         """The order came before, and what was started for it may have ended since."""
         return any(process.process == order.process for process in await self._commands())
 
-    async def _start(self, order: ProcessOrder) -> Process:
+    async def begin(self, order: ProcessOrder) -> Process:
+        """Start something in the place of its agent, with its environment and its ports. It is counted nowhere."""
         environment = self._environment_for(order)
         if not os.path.isdir(order.directory):
             raise NotFoundError(f"there is no directory {order.directory} to run it in")
@@ -292,8 +295,8 @@ class TeamProcesses:
 
 
 def _is_command(process: str) -> bool:
-    """True for what was started for an agent: not its own run, and no gate of the merge queue."""
-    return not process.startswith((RUN_PREFIX, GATE_PREFIX))
+    """True for what was started for an agent: not its own run, no check of it, and no gate of the merge queue."""
+    return not process.startswith((RUN_PREFIX, GATE_PREFIX, CHECK_PREFIX, NOTICE_PREFIX))
 
 
 def _runs(process: Process) -> bool:

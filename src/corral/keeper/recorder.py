@@ -57,8 +57,7 @@ class Recorder:
         loop = asyncio.get_running_loop()
         if self._flush_timer is None:
             self._flush_timer = loop.call_later(_FLUSH_SECONDS, self.flush)
-        if self._idle_timer is None:
-            self._idle_timer = loop.call_later(_IDLE_SECONDS, self._maybe_idle)
+        self._idle_after_a_while()
         self._set_activity("working")
 
     def recorded(self, run: str) -> int:
@@ -70,8 +69,7 @@ class Recorder:
         """A new run begins: until it writes or stays quiet for a while, nothing is known of it."""
         self.activity = "unknown"
         self._tail = b""
-        if self._idle_timer is None:
-            self._idle_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._maybe_idle)
+        self._idle_after_a_while()
 
     def taken_over(self, screen: list[str]) -> None:
         """Another keeper recorded until now. What was printed between the two of them is read off the screen."""
@@ -81,6 +79,7 @@ class Recorder:
         self.complete(screen)
         self._tail = b""
         self.flush()
+        self._idle_after_a_while()
 
     def flush(self) -> None:
         """Write what is pending. A disk that takes nothing is told once and tried again with the next burst."""
@@ -137,6 +136,10 @@ class Recorder:
         """Write the rest and let go of the file."""
         self.ended()
         self._book.close()
+
+    def _idle_after_a_while(self) -> None:
+        if self._idle_timer is None:
+            self._idle_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._maybe_idle)
 
     def _maybe_idle(self) -> None:
         self._idle_timer = None

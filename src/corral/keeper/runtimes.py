@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corral.ports.keeper import ExitStatus, Presence
-from corral.ports.runtime import Runtime, Session, SessionOrder, View
+from corral.ports.keyboard import Keyboard
+from corral.ports.runtime import Runtime, Screen, Session, SessionOrder, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +88,29 @@ class Runtimes:
         """See `Runtime.send`."""
         await (await self._of(run)).send(run, text, enter=enter, pause=pause, last=last)
 
+    async def keyboard(self, run: str) -> Keyboard | None:
+        """See `Runtime.keyboard`."""
+        return (await self._of(run)).keyboard(run)
+
     async def screen(self, run: str, history: int = 0) -> list[str]:
         """See `Runtime.screen`."""
         return await (await self._of(run)).screen(run, history)
 
+    async def ring(self, text: str) -> int:
+        """See `Runtime.ring`."""
+        return await self._terminals.ring(text)
+
+    async def last_key(self) -> float | None:
+        """See `Runtime.last_key`. Without a terminal there are no keys."""
+        return await self._terminals.last_key()
+
     async def attach_command(self, run: str, *, read_only: bool) -> list[str]:
         """See `Runtime.attach_command`."""
         return await (await self._of(run)).attach_command(run, read_only=read_only)
+
+    async def screens(self, runs: Sequence[str]) -> dict[str, Screen]:
+        """See `Runtime.screens`."""
+        return await self._terminals.screens(runs)
 
     def unwatch(self, runs: Sequence[str]) -> None:
         """See `Runtime.unwatch`."""

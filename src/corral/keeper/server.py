@@ -21,9 +21,14 @@ from corral.background import Background
 from corral.domain.enforcement import Enforcement
 from corral.domain.errors import CorralError, WrongUseError
 from corral.domain.limits import Limits
+from corral.keeper.check_verbs import CheckVerbs
+from corral.keeper.conversations import ConversationVerbs
+from corral.keeper.dialog_verbs import DialogVerbs
+from corral.keeper.headroom import free_share
 from corral.keeper.merging import MergeVerbs
 from corral.keeper.team import TeamKeeper
 from corral.keeper.tools import HostTools
+from corral.keeper.typing_verbs import TypingVerbs
 from corral.ports import wire
 from corral.ports.history import FileHistory
 from corral.ports.keeper import (
@@ -37,14 +42,17 @@ from corral.ports.keeper import (
     Launch,
     Listening,
     LogPage,
+    ReadyOrder,
     Repository,
     SeenFile,
     Started,
     TeamOrder,
+    TerminalShown,
     Workspace,
     WorkspaceRemoval,
 )
 from corral.ports.links import RealPath, SymbolicLinks
+from corral.ports.memory import HostMemory
 from corral.ports.processes import Execution, Process, ProcessOrder
 from corral.ports.reports import Report
 from corral.ports.usage import Usage
@@ -55,7 +63,7 @@ log = logging.getLogger("corral.keeper")
 _LAST_WORDS_SECONDS = 1.0
 
 
-class KeeperService(MergeVerbs):
+class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, TypingVerbs):
     """Every verb of `ports.keeper.Keeper`, done on this host."""
 
     def __init__(self, *, tools: HostTools, instance: str, user: str, host: str, boot_id: str) -> None:
@@ -115,8 +123,12 @@ class KeeperService(MergeVerbs):
     async def file_history(self, *, repo: str, path: bytes, workspaces: list[str], limit: int) -> FileHistory:
         return await self._tools.history(repo, path, workspaces, limit)
 
-    async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
-        return await self._tools.workspaces.prepare(team=team, agent=agent, kind=kind, path=path, repo=repo)
+    async def prepare_workspace(
+        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""
+    ) -> Workspace:
+        return await self._tools.workspaces.prepare(
+            team=team, agent=agent, kind=kind, path=path, repo=repo, start=start
+        )
 
     async def guard_workspace(
         self, *, team: str, agent: str, path: str, enforcement: Enforcement, target: str = ""
@@ -164,8 +176,16 @@ class KeeperService(MergeVerbs):
     async def over(self, team: str, runs: dict[str, str]) -> list[str]:
         return self._team(team).over(runs)
 
-    async def watch_ready(self, team: str, run: str) -> None:
-        self._team(team).watch_ready(run)
+    async def watch_ready(self, team: str, order: ReadyOrder) -> None:
+        self._team(team).watch_ready(order)
+
+    async def keep_environments(self, team: str, environments: dict[str, dict[str, str]]) -> None:
+        self._team(team).keep_environments(environments)
+
+    async def host_memory(self, teams: list[str]) -> HostMemory:
+        usages = [(team, await self._tools.containment.usage(team)) for team in teams]
+        free = {team: share for team, usage in usages if (share := free_share(usage)) is not None}
+        return HostMemory(pressure=self._tools.memory_pressure(), free=free)
 
     async def stop(self, team: str, runs: dict[str, str], grace: float, *, spare: bool) -> Ended:
         return await self._team(team).stop(runs, grace, spare=spare)
@@ -179,13 +199,10 @@ class KeeperService(MergeVerbs):
     async def census(self, team: str) -> list[Check]:
         return await self._tools.containment.census(team)
 
-    async def send(self, team: str, run: str, text: str, *, enter: bool, last: bool) -> None:
-        await self._team(team).send(run, text, enter=enter, last=last)
-
     async def forget_agent(self, team: str, agent: str) -> None:
         await self._team(team).forget_agent(agent)
 
-    async def screen(self, team: str, run: str) -> list[str]:
+    async def screen(self, team: str, run: str) -> TerminalShown:
         return await self._team(team).screen(run)
 
     async def attach_command(self, team: str, run: str, *, read_only: bool) -> list[str]:
@@ -265,14 +282,18 @@ class _Verb:
 #: The verbs of the port and no others can be called.
 VERBS = frozenset(
     """hello inventory repository real_paths symbolic_links look_at_files prepare_workspace guard_workspace
-    register_server register_hooks inspect_workspaces remove_workspace prepare start over watch_ready freeze limit
-    usage stop take_down bystanders census send forget_agent screen attach_command read_log execute processes
-    read_process wait_process write_process resize_process signal_process end_process forget_processes host_ports
-    listening file_history shelter_daemon shut_down
-    merge_look merge_build merge_checkout merge_clear merge_land start_gate wait_gate""".split()
+    register_server register_hooks inspect_workspaces remove_workspace prepare start over watch_ready
+    keep_environments host_memory freeze limit usage stop take_down bystanders census forget_agent screen
+    attach_command read_log execute processes read_process wait_process write_process resize_process signal_process
+    end_process forget_processes host_ports listening file_history shelter_daemon shut_down typing_begin
+    typing_paste typing_enter typing_proof typing_recall look_at_dialog press agent_of_process announce run_notice
+    look_for_conversation copy_environment fork_point check last_key merge_look merge_build merge_checkout
+    merge_clear merge_land start_gate wait_gate""".split()
 )
 #: Verbs that may wait for long, and for somebody who may go away.
-_WAITING = frozenset(["read_log", "execute", "read_process", "wait_process", "wait_gate"])
+_WAITING = frozenset(
+    ["read_log", "typing_proof", "execute", "read_process", "wait_process", "wait_gate", "check", "run_notice"]
+)
 
 
 class KeeperServer:

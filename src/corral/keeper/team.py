@@ -11,28 +11,46 @@ from functools import partial
 import msgspec
 
 from corral.agents import catalogue
+from corral.agents.profile import Profile
 from corral.background import Background
 from corral.domain import lifecycle
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.limits import Limits
 from corral.domain.terminals import TMUX
 from corral.failpoint import point
+from corral.keeper.activity import TeamActivity
+from corral.keeper.checks import TeamChecks
 from corral.keeper.confining import through_own_ports
 from corral.keeper.containing import Containing, Level
+from corral.keeper.dialogs import TeamDialogs
 from corral.keeper.gates import TeamGates
 from corral.keeper.last_words import last_screen, last_words
+from corral.keeper.notices import TeamNotices
 from corral.keeper.processes import TeamProcesses
 from corral.keeper.readiness import Readiness
+from corral.keeper.ready_rules import RuleWatches
+from corral.keeper.ready_sight import eyes
 from corral.keeper.recorder import Recorders
 from corral.keeper.runtimes import Runtimes, Views
 from corral.keeper.survivors import Survivors
 from corral.keeper.tools import HostTools
-from corral.ports.keeper import Ended, ExitStatus, Inventory, Launch, LogPage, Run, Started, TeamOrder
-from corral.ports.reports import ActivityChanged, Degraded, Report, RunExited, RunReady, ServerChanged
+from corral.keeper.typing import Typist
+from corral.ports.keeper import (
+    Ended,
+    ExitStatus,
+    Inventory,
+    Launch,
+    LogPage,
+    ReadyOrder,
+    Run,
+    Started,
+    TeamOrder,
+    TerminalShown,
+)
+from corral.ports.notices import NOTICE_PREFIX, NOTICES
+from corral.ports.reports import Degraded, KeyboardChanged, Report, RunExited, RunReady, ServerChanged
 from corral.ports.runtime import Session, SessionOrder
 from corral.ports.usage import Usage
-
-_DEFAULT_PASTE_PAUSE = 0.15
 
 
 class TeamKeeper:
@@ -43,7 +61,7 @@ class TeamKeeper:
         self._team = team
         self._report = report
         self._launches = tools.launches(team)
-        self._recorders = Recorders(partial(tools.log, team), self._activity, self._degraded)
+        self._recorders = Recorders(partial(tools.log, team), self._wrote, self._degraded)
         self._agents: dict[str, str] = {}  # run -> agent
         #: Runs that this keeper started, or found and has taken over.
         self._taken_over: set[str] = set()
@@ -51,9 +69,17 @@ class TeamKeeper:
         self._background = Background()
         self.processes = TeamProcesses(tools, team, self._launches, report)
         self.gates = TeamGates(tools, team, self._launches, self.processes)
+        self.notices = TeamNotices(
+            TeamGates(tools, team, self._launches, self.processes, place=NOTICES, prefix=NOTICE_PREFIX)
+        )
+        self.checks = TeamChecks(self.processes)
         self._runtime = Runtimes(
             tools.runtime(team, self), tools.process_runtime(team, self.processes.hosted, self._launches, self)
         )
+        self._rules = RuleWatches(eyes(tools, team, self._launches, self._runtime, self.checks), self._ready)
+        self._activity = TeamActivity(team, self._runtime, report)
+        self.typist = Typist(self._runtime, self._profile_of_run, self._keyboard_changed)
+        self.dialogs = TeamDialogs(self._runtime, self._profile_of_run, self.typist.is_typing)
         self._survivors = Survivors(tools.containment, team, self._background)
         self._containing = Containing(tools.containment, team, self._launches, self._runtime, self._degraded)
         #: False once the team's servers are known to be gone: nothing of the team needs this keeper.
@@ -71,6 +97,9 @@ class TeamKeeper:
             self._agents[session.run] = session.agent
             if session.terminal:
                 self._recorders.of(session.agent).taken_over(await last_screen(self._runtime, session.run))
+        for session in view.sessions:
+            if session.terminal and not session.dead:
+                self._follow(session)
         must_not = await self._containing.go_on_with(found)
         if must_not:
             await self.stop(must_not, 0, spare=True)
@@ -87,9 +116,16 @@ class TeamKeeper:
             processes=await self.processes.counts() if view.plain.presence != "unknown" else {},
         )
 
-    async def screen(self, run: str) -> list[str]:
-        """The lines of a run's terminal."""
-        return await self._runtime.screen(run)
+    async def screen(self, run: str) -> TerminalShown:
+        """What a run's terminal shows."""
+        shown = (await self._runtime.screens([run])).get(run)
+        if shown is None:
+            return TerminalShown(lines=await self._runtime.screen(run))
+        return TerminalShown(lines=shown.lines, title=shown.title)
+
+    async def last_key(self) -> float | None:
+        """Seconds since somebody who is attached last typed; None if nobody is."""
+        return await self._runtime.last_key()
 
     async def attach_command(self, run: str, *, read_only: bool) -> list[str]:
         """The argv that joins a run's terminal."""
@@ -130,7 +166,7 @@ class TeamKeeper:
                 continue
             self._recorders.of(launch.agent).started()
             if launch.watch_ready and launch.terminal == TMUX:
-                self.watch_ready(launch.run)
+                self.watch_ready(launch.ready_order)
         point("keeper.launch_files_written")
         if tmux_is_ready is not None:
             await tmux_is_ready
@@ -141,6 +177,9 @@ class TeamKeeper:
         sessions = [outcome for outcome in outcomes.values() if isinstance(outcome, Session)]
         await self.processes.shelter()
         point("keeper.sessions_started")
+        for session in sessions:
+            if session.terminal:
+                self._follow(session)
         limits = {launch.run: launch.limits for launch in launches}
         refused, notes = await self._containing.admit(sessions, limits, order)
         if refused:
@@ -154,11 +193,11 @@ class TeamKeeper:
         for launch in launches:
             outcome = problems.get(launch.run) or outcomes[launch.run]
             if isinstance(outcome, str):
-                self._readiness.cancel(launch.run)
+                self._not_ready(launch.run)
                 runs.append(Run(agent=launch.agent, run=launch.run, alive="absent", problem=outcome))
                 continue
             if launch.watch_ready and launch.terminal != TMUX:
-                self.watch_ready(launch.run)
+                self.watch_ready(launch.ready_order)
             runs.append(await self._describe(outcome))
         return Started(runs=runs, notes=notes)
 
@@ -166,8 +205,17 @@ class TeamKeeper:
         """Those whose programs have ended, tmux and everybody else still unaware of it."""
         return [run for run, agent in runs.items() if self._launches.exit_code(agent, run) is not None]
 
-    def watch_ready(self, run: str) -> None:
-        """Report when the run can take a message. What is written to a pipe waits there until it is read."""
+    def keep_environments(self, environments: Mapping[str, Mapping[str, str]]) -> None:
+        """Keep what agents will be started with; see `Keeper.keep_environments`."""
+        for agent, environment in environments.items():
+            self._launches.keep_environment(agent, environment)
+
+    def watch_ready(self, order: ReadyOrder) -> None:
+        """Report when the run is ready. What is written to a pipe waits there until it is read."""
+        run = order.run
+        if order.rule:
+            self._rules.watch(order, self._agents[run])
+            return
         if not self._runtime.has_terminal(run):
             self._readiness.found(run, "it runs, and has no terminal")
             return
@@ -214,14 +262,6 @@ class TeamKeeper:
         """What the agents use now."""
         return await self._tools.containment.usage(self._team)
 
-    # Words in
-
-    async def send(self, run: str, text: str, *, enter: bool, last: bool) -> None:
-        """Give a run something to read; see `Keeper.send`."""
-        profile = self._profile(await self._agent_of(run), run)
-        pause = profile.paste_pause if profile else _DEFAULT_PASTE_PAUSE
-        await self._runtime.send(run, text, enter=enter, pause=pause, last=last)
-
     # Ending
 
     async def stop(self, agents: Mapping[str, str], grace: float, *, spare: bool) -> Ended:
@@ -231,7 +271,7 @@ class TeamKeeper:
         """
         runs = list(agents)
         for run in runs:
-            self._readiness.cancel(run)
+            self._not_ready(run)
         wanted = set(runs)
         view = await self._runtime.view()
         self._runtime.unwatch(runs)
@@ -244,9 +284,11 @@ class TeamKeeper:
         point("keeper.terminals_removed")
         for run in runs:
             self._containing.levels.pop(run, None)
+            self._activity.ended(run)
             self._taken_over.discard(run)
             if self._agents.pop(run, None) is not None:
                 self._recorders.of(agents[run]).ended()
+            self.typist.forget(run)
             # Also if an earlier keeper started it.
             self._launches.forget_run(agents[run], run)
         return msgspec.structs.replace(ended, exits=exits)
@@ -254,6 +296,8 @@ class TeamKeeper:
     async def take_down(self, grace: float) -> Ended:
         """End every process of the team and its servers, and wait until they are gone."""
         self._readiness.cancel_all()
+        self._rules.cancel_all()
+        self._activity.close()
         self.up = False
         view = await self._runtime.view()
         runs = [session.run for session in view.sessions]
@@ -276,12 +320,16 @@ class TeamKeeper:
     async def forget_agent(self, agent: str) -> None:
         """Drop what is kept for an agent that was removed."""
         await self.processes.forget_agent(agent)
+        self.checks.forget(agent)
         self._launches.forget_agent(agent)
         self._recorders.close(agent)
 
     def close(self) -> None:
         """Let go of everything; nothing ends by it."""
         self._readiness.cancel_all()
+        self._rules.cancel_all()
+        self._activity.close()
+        self.typist.close()
         self._recorders.close_all()
         self._background.cancel()
         self._runtime.close()
@@ -294,7 +342,10 @@ class TeamKeeper:
         agent = self._agents.get(run)
         if agent is not None:
             self._recorders.of(agent).add(data, None if end is None else (run, end))
+        self._activity.output(run)
         self._readiness.output(run)
+        self._rules.output(run, data)
+        self.typist.output(run)
 
     def recorded(self, agent: str, run: str) -> int:
         """How much of the output of a run without a terminal is recorded; what follows is given right away."""
@@ -309,7 +360,8 @@ class TeamKeeper:
 
     def exited(self, session: Session) -> None:
         """The program of a run ended."""
-        self._readiness.cancel(session.run)
+        self._not_ready(session.run)
+        self._activity.ended(session.run)
         self._background.spawn(self._report_exit(session))
 
     def server_changed(self, why: str) -> None:
@@ -343,8 +395,16 @@ class TeamKeeper:
             return None
         return await self._survivors.count(view.without_terminal)
 
+    def _not_ready(self, run: str) -> None:
+        self._readiness.cancel(run)
+        self._rules.cancel(run)
+
     def _ready(self, run: str, evidence: str) -> None:
         self._report(RunReady(team=self._team, agent=self._agents[run], run=run, evidence=evidence))
+
+    def _keyboard_changed(self, run: str) -> None:
+        if run in self._agents:
+            self._report(KeyboardChanged(team=self._team, agent=self._agents[run], run=run))
 
     # Helpers
 
@@ -357,20 +417,27 @@ class TeamKeeper:
             raise NotFoundError("the agent does not run", "corral restart starts it again")
         return agent
 
-    def _profile(self, agent: str, run: str) -> catalogue.Profile | None:
+    def _follow(self, session: Session) -> None:
+        self._activity.follow(session.agent, session.run, self._launches.command_of)
+
+    async def _profile_of_run(self, run: str) -> Profile | None:
+        return self._profile(await self._agent_of(run), run)
+
+    def _profile(self, agent: str, run: str) -> Profile | None:
         command = self._launches.command_of(agent, run)
         return catalogue.for_command(*command) if command else None
 
     def _degraded(self, agent: str, why: str) -> None:
         self._report(Degraded(team=self._team, agent=agent, why=why))
 
-    def _activity(self, agent: str, word: str, at: float) -> None:
+    def _wrote(self, agent: str, word: str, at: float) -> None:
         run = next((run for run, name in reversed(self._agents.items()) if name == agent), "")
-        self._report(ActivityChanged(team=self._team, agent=agent, run=run, activity=word, at=at))
+        self._activity.wrote(agent, run, word, at)
 
     async def _describe(self, session: Session) -> Run:
         recorder = self._recorders.of(session.agent)
         level = self._containing.levels.get(session.run, Level(""))
+        does = self._activity.of(session.run, recorder.activity)
         return Run(
             agent=session.agent,
             run=session.run,
@@ -378,7 +445,10 @@ class TeamKeeper:
             alive="absent" if session.dead else "present",
             exit=session.exit,
             last_output=recorder.last_output,
-            activity=recorder.activity,
+            activity=does.activity,
+            activity_about=does.about,
+            activity_rule=does.rule,
+            activity_at=does.at,
             last_words=await last_words(self._runtime, session.run) if session.dead else "",
             oom_kills=self._launches.oom_kills(session.agent, session.run) if session.dead else 0,
             containment=level.name,

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corral.ports.containment import Containment
+from corral.ports.conversations import ConversationsSeen
 from corral.ports.history import FileHistory
 from corral.ports.keeper import Bystander, HostPorts, Listening, SeenFile
 from corral.ports.links import RealPath, SymbolicLinks
@@ -44,5 +45,11 @@ class HostTools:
     symbolic_links: Callable[[str], SymbolicLinks]
     #: What files are: where paths begin, the paths, and the directories that count.
     look_at_files: Callable[[str, Sequence[str], Sequence[str]], list[SeenFile]]
+    #: Tells whoever sits at this host (title, text); why it could not be done, empty if it was.
+    desktop: Callable[[str, str], Awaitable[str]]
+    #: Percent of the last ten seconds in which something waited for memory; None if nobody can tell.
+    memory_pressure: Callable[[], float | None]
+    #: What there is of conversations: where a program keeps them, the environment of the agent, and what is looked for.
+    conversations: Callable[..., ConversationsSeen]
     log: Callable[[str, str], Log]
     launches: Callable[[str], Launches]

@@ -13,18 +13,25 @@ import msgspec
 from corral.domain.bindings import ANY_PORT
 from corral.domain.enforcement import Enforcement
 from corral.domain.limits import NO_LIMITS, Limits
+from corral.domain.ready_rules import NO_RULE, ReadyRule
 from corral.domain.terminals import TMUX
+from corral.ports.checking import Checking
+from corral.ports.conversations import Conversing
+from corral.ports.dialogs import Dialogs
 from corral.ports.merging import Merging
+from corral.ports.notices import Notices
 from corral.ports.record import Record as Record
+from corral.ports.typing import TypingSteps
 
 if TYPE_CHECKING:
     from corral.ports.history import FileHistory
     from corral.ports.links import RealPath, SymbolicLinks
+    from corral.ports.memory import HostMemory
     from corral.ports.processes import Execution, Process, ProcessOrder
     from corral.ports.usage import Usage
 
 #: Raised with every change that an older peer would misread; both sides compare it when they meet.
-PROTOCOL = 4
+PROTOCOL = 5
 
 #: Observation has three values. Nothing is killed, restarted or reported gone on "unknown".
 Presence = Literal["present", "absent", "unknown"]
@@ -47,6 +54,16 @@ class Hello(Record, frozen=True):
     no_own_ports: str = ""
 
 
+class ReadyOrder(Record, frozen=True):
+    """A run that is to be reported when it is ready."""
+
+    run: str
+    #: What has to be seen; without a rule, that the agent can take a message.
+    rule: ReadyRule = NO_RULE
+    #: Where it works.
+    directory: str = ""
+
+
 class Launch(Record, frozen=True):
     """One agent to start: a new session with this command in this directory."""
 
@@ -59,8 +76,9 @@ class Launch(Record, frozen=True):
     shell: bool = False
     #: The whole environment of the run. None: the one that the agent's last run had (a restart by the supervisor).
     environment: dict[str, str] | None = None
-    #: Report when the agent can take a message.
+    #: Report when the run is ready.
     watch_ready: bool = False
+    ready_when: ReadyRule = NO_RULE
     #: What it may use of the host.
     limits: Limits = NO_LIMITS
     #: What it runs in: one of `terminals.TERMINALS`.
@@ -69,6 +87,11 @@ class Launch(Record, frozen=True):
     stdin: bool = True
     #: Which ports it may listen on: one of `bindings.BINDINGS`.
     bind: str = ANY_PORT
+
+    @property
+    def ready_order(self) -> ReadyOrder:
+        """What is to be seen of it before it counts as ready."""
+        return ReadyOrder(run=self.run, rule=self.ready_when, directory=self.directory)
 
 
 class TeamOrder(Record, frozen=True):
@@ -108,6 +131,10 @@ class Run(Record, frozen=True):
     #: Wall-clock seconds of the last output; None before the first.
     last_output: float | None = None
     activity: str = "unknown"
+    #: What it waits for, the rule that its screen fits, and since when: see `reports.ActivityChanged`.
+    activity_about: str = ""
+    activity_rule: str = ""
+    activity_at: float = 0.0
     #: Why it could not be started, or what is wrong with it; empty when all is well.
     problem: str = ""
     #: The last lines of its screen once it ended.
@@ -120,6 +147,14 @@ class Run(Record, frozen=True):
     containment: str = ""
     #: Why it has no better one, or which of its limits nothing enforces.
     containment_why: str = ""
+
+
+class TerminalShown(Record, frozen=True):
+    """What a terminal shows."""
+
+    lines: list[str] = msgspec.field(default_factory=list)
+    #: What its program calls it; empty without a terminal.
+    title: str = ""
 
 
 class Started(Record, frozen=True):
@@ -280,7 +315,7 @@ class LogPage(Record, frozen=True):
     cut: bool = False
 
 
-class Keeper(Merging, Protocol):
+class Keeper(Merging, Conversing, Dialogs, Notices, Checking, TypingSteps, Protocol):
     """One keeper, wherever it runs. Every call may raise `UnavailableError`: then the outcome is unknown."""
 
     async def hello(self) -> Hello:
@@ -304,8 +339,13 @@ class Keeper(Merging, Protocol):
     async def file_history(self, *, repo: str, path: bytes, workspaces: list[str], limit: int) -> FileHistory:
         """What git tells of one file of the repository, and of it in these working trees. Changes nothing."""
 
-    async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
-        """Make, or find again, the workspace of an agent. Work that is in it stays."""
+    async def prepare_workspace(
+        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""
+    ) -> Workspace:
+        """Make, or find again, the workspace of an agent. Work that is in it stays.
+
+        A worktree that is made begins with the commit `start`, or where the repository is now.
+        """
 
     async def guard_workspace(
         self, *, team: str, agent: str, path: str, enforcement: Enforcement, target: str = ""
@@ -360,8 +400,14 @@ class Keeper(Merging, Protocol):
     async def over(self, team: str, runs: dict[str, str]) -> list[str]:
         """Those of the runs (run → agent) whose programs have ended. A look at files, before anybody is told."""
 
-    async def watch_ready(self, team: str, run: str) -> None:
+    async def watch_ready(self, team: str, order: ReadyOrder) -> None:
         """Report `RunReady` for a run that was started earlier."""
+
+    async def keep_environments(self, team: str, environments: dict[str, dict[str, str]]) -> None:
+        """Keep the environments (by agent) that agents will be started with later, as if they had been."""
+
+    async def host_memory(self, teams: list[str]) -> HostMemory:
+        """How much memory is left. `teams` are those whose own limit is to be looked at."""
 
     async def stop(self, team: str, runs: dict[str, str], grace: float, *, spare: bool) -> Ended:
         """End the runs (run → agent) with everything they started: politely, then after `grace` seconds by force.
@@ -384,17 +430,11 @@ class Keeper(Merging, Protocol):
         Except for ports: which were the team's is noted by `take_down`, because nothing says so afterwards.
         """
 
-    async def send(self, team: str, run: str, text: str, *, enter: bool, last: bool) -> None:
-        """Paste `text` into the terminal of a run and, with `enter`, submit it.
-
-        Without a terminal it is written to standard input; that ends with it if it is the `last`.
-        """
-
     async def forget_agent(self, team: str, agent: str) -> None:
         """Drop what is kept to start the agent again. Its log stays."""
 
-    async def screen(self, team: str, run: str) -> list[str]:
-        """The lines of the terminal now."""
+    async def screen(self, team: str, run: str) -> TerminalShown:
+        """What the terminal shows now; without one, the last lines of the output."""
 
     async def attach_command(self, team: str, run: str, *, read_only: bool) -> list[str]:
         """The argv that joins the terminal of a run."""

@@ -107,6 +107,8 @@ class GateOrder(Record, frozen=True):
     #: As for agents: whether it is contained, and what its team may use.
     systemd: str = "auto"
     team_limits: Limits = NO_LIMITS
+    #: Its whole standard input.
+    input: bytes = b""
 
 
 class GateSeen(Record, frozen=True):

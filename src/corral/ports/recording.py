@@ -80,6 +80,9 @@ class Launches(Protocol):
         None if it is gone.
         """
 
+    def keep_environment(self, agent: str, environment: Mapping[str, str]) -> None:
+        """Keep the environment that the next run of an agent is to have, as if its last one had had it."""
+
     def own_directory(self, run: str) -> str:
         """Where tmux is to have its sockets that is started in this run: not where ours are, nor the person's."""
 

@@ -22,13 +22,17 @@ class RunReady(Record, frozen=True, tag="ready"):
 
 
 class ActivityChanged(Record, frozen=True, tag="activity"):
-    """An agent began to write to its terminal, or has been quiet for a while."""
+    """An agent does something else, by its screen or, where that says nothing, by whether it writes."""
 
     team: str
     agent: str
     run: str
     activity: str
     at: float
+    #: What it waits for, if it does.
+    about: str = ""
+    #: The rule of its profile that fits the screen; empty if it is known by its output alone.
+    rule: str = ""
 
 
 class ServerChanged(Record, frozen=True, tag="server"):
@@ -64,4 +68,14 @@ class ProcessCount(Record, frozen=True, tag="processes"):
     running: int
 
 
-Report = RunExited | RunReady | ActivityChanged | ServerChanged | Degraded | ProcessEnded | ProcessCount
+class KeyboardChanged(Record, frozen=True, tag="keyboard"):
+    """A message was not to be typed into this run, and something has changed there since: it is worth another try."""
+
+    team: str
+    agent: str
+    run: str
+
+
+Report = (
+    RunExited | RunReady | ActivityChanged | ServerChanged | Degraded | ProcessEnded | ProcessCount | KeyboardChanged
+)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from corral.ports.keeper import ExitStatus, Presence
+from corral.ports.keyboard import Keyboard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,16 @@ class View:
     server_pid: int | None = None
     sessions: tuple[Session, ...] = ()
     why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What a terminal shows."""
+
+    #: From the top, those at the end that show nothing left out.
+    lines: list[str]
+    #: What its program calls it.
+    title: str = ""
 
 
 class RuntimeListener(Protocol):
@@ -104,11 +115,20 @@ class Runtime(Protocol):
         input as it is, which ends with it if it is the `last`.
         """
 
+    def keyboard(self, run: str) -> Keyboard | None:
+        """The keyboard of a session; None if it is of a kind that has none. Starts and asks nothing."""
+
     async def screen(self, run: str, history: int = 0) -> list[str]:
         """The screen of a session with up to `history` lines above it, trailing blank lines left out.
 
         Without a terminal: the last lines of its output.
         """
+
+    async def ring(self, text: str) -> int:
+        """Ring the bell of every terminal that a person has attached, and show them a line; how many there are."""
+
+    async def screens(self, runs: Sequence[str]) -> dict[str, Screen]:
+        """The screens of many sessions, in one question. Those that have no terminal, or none now, are left out."""
 
     def unwatch(self, runs: Sequence[str]) -> None:
         """Report no exit of these runs any more: whoever ends them will see it."""
@@ -124,6 +144,9 @@ class Runtime(Protocol):
 
     async def end_server(self, *, answers: bool) -> None:
         """End the server and return when its process is gone. One that does not answer is not asked first."""
+
+    async def last_key(self) -> float | None:
+        """Seconds since somebody who is attached to a session last typed; None if nobody is."""
 
     async def attach_command(self, run: str, *, read_only: bool) -> list[str]:
         """The argv that joins a session, which is there. Without a terminal one can only watch."""

@@ -24,6 +24,8 @@ class Usage(Record, frozen=True, omit_defaults=False):
     memory_current: int
     tasks: int
     memory_peak: int | None = None
+    #: Of `memory_current`, what the kernel could take back at once: the contents of files.
+    memory_reclaimable: int | None = None
     memory_limit: int | None = None
     tasks_limit: int | None = None
     pressure: Pressure | None = None

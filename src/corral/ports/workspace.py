@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from corral.domain.enforcement import Enforcement
+from corral.ports.conversations import ForkPoint
 from corral.ports.keeper import Repository, Workspace, WorkspaceRemoval
 
 
@@ -14,8 +15,13 @@ class Workspaces(Protocol):
     async def repository(self, path: str) -> Repository:
         """What kind of repository is at `path`."""
 
-    async def prepare(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
-        """Make the workspace, or find the one that is there."""
+    async def prepare(
+        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""
+    ) -> Workspace:
+        """Make the workspace, or find the one that is there. A new worktree begins with the commit `start`, if any."""
+
+    async def fork_point(self, path: str) -> ForkPoint:
+        """See `Conversing.fork_point`."""
 
     async def guard(self, *, team: str, agent: str, path: str, enforcement: Enforcement, target: str) -> str:
         """Have the hooks of an agent's worktree be as the team's settings say; without any, leave no trace of them.

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import os.path
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from corral.agents.catalogue import profiles
-from corral.domain import hook_reasons
+from corral.domain import hook_activity, hook_reasons
 from corral.domain.errors import NotFoundError, WrongUseError
 from corral.domain.file_notes import BEING_WRITTEN, GONE, FileNotes, Key, Note, Objection, Session
 from corral.domain.hook_calls import AFTER, BEFORE, FAILED, OVER, WRITE, Call, NotUnderstoodError, Verdict
 from corral.domain.hook_dialects import Dialect
+from corral.domain.hook_words import words_of
 from corral.domain.leases import Party
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
 from corral.ports.keeper import SeenFile
@@ -87,6 +88,8 @@ class AgentHooks:
         self._writes = WriteService(leases)
         self._notes = FileNotes()
         self._deciding = asyncio.Lock()
+        #: Told of what an agent was given to read, by its own hook.
+        self.on_words: Callable[[tuple[str, str], str], Awaitable[None]] = _to_nobody
         ledger.keep(self._read)
         context.registry.watch_agents(self._agents_changed)
 
@@ -106,7 +109,8 @@ class AgentHooks:
     async def hear(self, who: Who, dialect: Dialect, heard: Heard) -> Verdict:
         """The answer to one call of a hook. `WrongUseError` for what cannot be understood: nobody can judge that."""
         try:
-            call = dialect.read(heard.event, msgspec.json.decode(heard.said))
+            told = msgspec.json.decode(heard.said)
+            call = dialect.read(heard.event, told)
         except (NotUnderstoodError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise WrongUseError(
                 f"what {dialect.title} said at {heard.event} cannot be understood: {error}",
@@ -114,6 +118,13 @@ class AgentHooks:
             ) from None
         asker = self._asker(who, dialect, heard, call)
         self._show_life(asker)
+        does = hook_activity.said(heard.event, told, self._now())
+        if asker.agent is not None and does is not None:
+            self._supervisor.activities.hooked(asker.agent.key, asker.run or asker.agent.run, does)
+        if asker.agent is not None and (words := words_of(heard.event, told)):
+            await self.on_words(asker.agent.key, words)
+        if asker.agent is not None and call.session:
+            await self._supervisor.conversations.heard(asker.agent.key, asker.run, dialect.name, call.session)
         if call.when == OVER:
             await self._finish(asker)
             return Verdict()
@@ -290,3 +301,7 @@ def _agent_of(party: str) -> tuple[str, str]:
     """The team and the name of an agent; of a person, nothing."""
     team, slash, agent = party.partition("/")
     return (team, agent) if slash else ("", "")
+
+
+async def _to_nobody(_: tuple[str, str], __: str) -> None:
+    """Where nobody wants to know what agents are given to read."""

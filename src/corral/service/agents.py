@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
-import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from corral.domain import messages, states
-from corral.domain.errors import CorralError, RefusedError, UnavailableError
+from corral.domain import states
+from corral.domain.conversations import forgotten
+from corral.domain.errors import CorralError, RefusedError
 from corral.domain.records import Agent, NewEvent, Who
-from corral.ports.keeper import LogEntry
+from corral.ports.keeper import LogEntry, TerminalShown
 from corral.service import worktrees
 from corral.service.context import Context
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.reaching import keeper_soon
-from corral.service.running import must_run
 from corral.supervise.supervisor import DEFAULT_GRACE
 
 
@@ -40,17 +38,6 @@ class AgentRemoved:
     #: The worktree that stayed because of the work in it, or of somebody who is in it.
     kept: str | None = None
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """A receipt for a message."""
-
-    team: str
-    agent: str
-    message: str
-    state: str
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +78,12 @@ class Agents:
         return self._done(team, names, tell, "stopped")
 
     async def restart(
-        self, who: Who, team: str, names: Sequence[str], *, grace: float | None, tell: Tell
+        self, who: Who, team: str, names: Sequence[str], *, grace: float | None, tell: Tell, fresh: bool = False
     ) -> list[AgentDone]:
-        """Stop what runs and start it again with the environment it had. Clears a failure."""
+        """Stop what runs and start it again with the environment it had. Clears a failure.
+
+        Each goes on with its conversation, if it has one; with `fresh` it begins a new one.
+        """
         async with self._supervisor.lock(team):
             await self._supervisor.be_certain(team)
             keeper = await self._supervisor.link.open()
@@ -103,8 +93,19 @@ class Agents:
                 tell(Progress(agent=name, step="stopping", of=len(names)))
             await self._supervisor.stop(team, names, DEFAULT_GRACE if grace is None else grace, who)
             ended = [name for name in names if self._registry.agent(team, name).state in states.AT_REST]
-            await self._supervisor.start(team, ended, who)
+            if fresh:
+                await self._forget_conversations(who, team, ended)
+            await self._supervisor.line.request(team, ended, who)
         return self._done(team, names, tell, "started")
+
+    async def _forget_conversations(self, who: Who, team: str, names: Sequence[str]) -> None:
+        agents = [self._registry.agent(team, name) for name in names]
+        events = [
+            NewEvent(event="conversation.left", team=team, agent=agent.name, data={"session": agent.conversation.id})
+            for agent in agents
+            if agent.conversation.id
+        ]
+        await self._registry.commit(who, agents=[forgotten(agent) for agent in agents], events=events)
 
     async def remove(
         self,
@@ -141,27 +142,6 @@ class Agents:
             await self._ports.free(who, team, names)
         return outcomes
 
-    async def send(self, who: Who, agent: Agent, raw: bytes, *, enter: bool) -> Sent:
-        """Paste a message into an agent's terminal and submit it."""
-        text = messages.checked(raw)
-        must_run(agent, ended="nobody would read it", paused="it reads nothing until it goes on", then="send it")
-        keeper = await keeper_soon(self._supervisor)
-        message = secrets.token_hex(8)
-        data = {"message": message, "bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
-        await self._journal(who, agent, "message.sending", "ok", data)
-        try:
-            await keeper.send(agent.team, agent.run, text, enter=enter, last=False)
-        except CorralError as error:
-            outcome = "failed"
-            if isinstance(error, UnavailableError):
-                outcome = "unknown"
-                self._supervisor.suspect(agent.team)
-            await self._journal(who, agent, "message.failed", outcome, {**data, "reason": error.message})
-            raise
-        state = "submitted" if enter else "pasted"
-        await self._journal(who, agent, f"message.{state}", "ok", data)
-        return Sent(team=agent.team, agent=agent.name, message=message, state=state, bytes=len(raw))
-
     async def attach(self, who: Who, agent: Agent, *, read_only: bool) -> list[str]:
         """The argv that joins an agent's terminal; who joined is journalled."""
         keeper = await keeper_soon(self._supervisor)
@@ -169,8 +149,8 @@ class Agents:
         await self._journal(who, agent, "agent.attached", "ok", {"read_only": read_only})
         return argv
 
-    async def screen(self, agent: Agent) -> list[str]:
-        """The lines of an agent's terminal now."""
+    async def screen(self, agent: Agent) -> TerminalShown:
+        """What an agent's terminal shows now."""
         keeper = await keeper_soon(self._supervisor)
         return await keeper.screen(agent.team, agent.run)
 
@@ -255,6 +235,8 @@ class Agents:
         for done, name in enumerate(names, 1):
             agent = self._registry.agent(team, name)
             failed = agent.state == states.FAILED
-            tell(Progress(agent=name, step="failed" if failed else step, detail=agent.reason, done=done, of=len(names)))
+            waits = agent.state == states.PENDING
+            now = "failed" if failed else "pending" if waits else step
+            tell(Progress(agent=name, step=now, detail=agent.reason, done=done, of=len(names)))
             outcomes.append(AgentDone(agent=name, state=agent.state, detail=agent.reason))
         return outcomes

@@ -49,6 +49,7 @@ def diagnose(facts: Facts) -> list[Finding]:
         *host.tmux(facts),
         *host.directories(facts),
         *host.disk(facts),
+        *host.profiles(facts),
         *host.linger(facts),
         *host.user_bus(facts.host),
         *host.cgroups(facts.host),

@@ -17,6 +17,7 @@ from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import PROMPT_SENDING, PROMPT_WAITING, Agent, NewEvent, Who
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
+from corral.supervise.observe import ready_order
 
 #: How long a first prompt that is just being said may take to be out before its agent is frozen.
 _PROMPT_SECONDS = 5.0
@@ -104,9 +105,10 @@ class Holding:
     async def _await_ready(self, agents: Sequence[Agent]) -> None:
         """Prompts were held back: have it told when their agents can take them."""
         for agent in agents:
-            if self._current(agent).prompt_state == PROMPT_WAITING:
+            current = self._current(agent)
+            if current.prompt_state == PROMPT_WAITING or not current.ready:
                 keeper = await self._supervisor.link.open()
-                await keeper.watch_ready(agent.team, agent.run)
+                await keeper.watch_ready(agent.team, ready_order(agent))
 
     async def _back(self, who: Who, team: str, agents: Sequence[Agent], error: CorralError) -> None:
         """It failed: back to how it was, if that can be done. If not, they may be frozen, and their records say so."""

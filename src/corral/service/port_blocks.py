@@ -158,6 +158,11 @@ class PortBlocks:
                 await self._write(who, {agent.key: block}, [event])
             return block.names[name]
 
+    def names_of(self, agent: Agent) -> Sequence[str]:
+        """The names that ports of the agent have."""
+        block = self._blocks.get(agent.key)
+        return list(block.names) if block is not None else []
+
     def _block(self, agent: Agent) -> Block:
         block = self._blocks.get(agent.key)
         if block is None:

@@ -9,6 +9,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from corral.domain.environment import RESERVED_PREFIX, is_exportable
 from corral.domain.errors import WrongUseError
 from corral.domain.process_ids import is_process_id, new_process_id
@@ -28,6 +30,8 @@ LONGEST_SECONDS = 366 * 86400.0
 _LARGEST_SIDE = 65535
 #: Of a command, as lists show it.
 _LONGEST_SHOWN = 1000
+#: Bytes that are kept of each end of what a check writes.
+_CHECK_KEPT = 16 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +152,14 @@ def _order(agent: Agent, wanted: Wanted, limits: ProcessLimits, argv: list[str])
         most_running=limits.running,
         keep_records=limits.records,
         keep_disk=limits.disk,
+    )
+
+
+def check_order(agent: Agent, wanted: Wanted, limits: ProcessLimits, name: str) -> ProcessOrder:
+    """What looks after the agent and is none of its commands: no record of it is kept, and it pushes out none."""
+    order = _order(agent, wanted, limits, list(wanted.argv))
+    return msgspec.structs.replace(
+        order, process=name, keep_head=_CHECK_KEPT, keep_tail=_CHECK_KEPT, keep_records=None, keep_disk=None
     )
 
 

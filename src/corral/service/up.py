@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from corral import repository
@@ -15,43 +15,23 @@ from corral.domain.records import Who
 from corral.domain.repository import check as check_repository
 from corral.domain.spec import TeamSpec, fingerprint
 from corral.service.context import Context
+from corral.service.fork import Fork
 from corral.service.merge_book import MergeBook
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Tell
 from corral.service.up_limits import adjust
+from corral.service.up_result import AgentOutcome, UpResult, waits
+from corral.service.up_waiting import until_started
 from corral.service.up_work import UpWork
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentOutcome:
-    """What `up` did with one agent."""
-
-    agent: str
-    action: str
-    differs: Sequence[str] = ()
-    state: str = states.PENDING
-    detail: str = ""
-    #: What helps, where it failed before it was started; of one that ran, its last words tell more.
-    remedy: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpResult:
-    """What `up` did."""
-
-    team: str
-    dry_run: bool
-    changed: bool
-    agents: Sequence[AgentOutcome]
-    notes: Sequence[str] = ()
 
 
 class Up:
     """The use case."""
 
-    def __init__(self, context: Context, ports: PortBlocks, merges: MergeBook) -> None:
+    def __init__(self, context: Context, ports: PortBlocks, merges: MergeBook, forks: Fork) -> None:
         self._context = context
         self._merges = merges
+        self._forks = forks
         self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
@@ -65,10 +45,39 @@ class Up:
         only: Sequence[str],
         restart_changed: bool,
         dry_run: bool,
+        wait: float | None = None,
         environment: Mapping[str, str],
         tell: Tell,
     ) -> UpResult:
-        """Start what is missing, leave alone what matches, say what differs."""
+        """Start what is missing, leave alone what matches, say what differs.
+
+        Comes back once all has started that can start now. With `wait`, once nobody is in line any more who could start
+        without anybody doing something for it, or after so many seconds.
+        """
+        result = await self._do(
+            who,
+            file=file,
+            text=text,
+            only=only,
+            restart_changed=restart_changed,
+            dry_run=dry_run,
+            environment=environment,
+            tell=tell,
+        )
+        return result if wait is None or dry_run else await until_started(self._registry, result, wait, tell)
+
+    async def _do(
+        self,
+        who: Who,
+        *,
+        file: str,
+        text: str,
+        only: Sequence[str],
+        restart_changed: bool,
+        dry_run: bool,
+        environment: Mapping[str, str],
+        tell: Tell,
+    ) -> UpResult:
         team = spec.parse(text, file)
         async with self._supervisor.lock(team.name):
             self._refuse_other_file(team)
@@ -95,6 +104,8 @@ class Up:
             if start:
                 await work.do(steps)
             notes += work.notes
+            if not dry_run and not only:
+                notes += await self._forks.bring_back(who, team.name)
             if start or adjusted:
                 notes += await self._merge_notes(team)
             return self._result(
@@ -161,7 +172,7 @@ class Up:
             outcomes.append(
                 AgentOutcome(
                     agent=step.agent,
-                    action="failed" if failed else step.action,
+                    action="failed" if failed else plan.PENDING if touched and waits(agent) else step.action,
                     differs=step.differs,
                     state=agent.state if agent else states.PENDING,
                     detail=agent.reason if agent else "",

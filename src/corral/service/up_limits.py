@@ -9,10 +9,12 @@ from corral.domain.enforcement import enforcement_as_json, enforcement_differenc
 from corral.domain.lease_terms import lease_term_differences, lease_terms_as_json
 from corral.domain.limits import limit_differences, limits_as_json
 from corral.domain.merge_rules import merge_rule_differences, merge_rules_as_json, settled
+from corral.domain.notify import notify_as_json, notify_differences
 from corral.domain.plan import Step
 from corral.domain.process_limits import process_limit_differences, process_limits_as_json
 from corral.domain.records import NewEvent, Team, Who
 from corral.domain.spec import TeamSpec, adjusted
+from corral.domain.supervision import supervision_as_json, supervision_differences
 from corral.service.context import Context
 from corral.service.worktrees import guard
 
@@ -67,9 +69,14 @@ async def _write_down(
     agents, events = [], []
     for step in steps:
         agent = registry.agents[team.name, step.agent]
-        limits, labels = declared[step.agent].limits, declared[step.agent].labels
+        wanted = declared[step.agent]
+        limits, labels = wanted.limits, wanted.labels
+        # How patiently it is started again comes with its policy, which waits for a restart.
+        upkeep = replace(wanted.upkeep, restarts=agent.upkeep.restarts)
         fingerprint = adjusted(agent.fingerprint, prints[step.agent])
-        agents.append(replace(agent, limits=limits, labels=labels, fingerprint=fingerprint))
+        agents.append(
+            replace(agent, limits=limits, labels=labels, upkeep=upkeep, after=wanted.after, fingerprint=fingerprint)
+        )
         data: dict[str, object] = {"changed": list(step.adjusts), "limits": limits_as_json(limits)}
         events.append(NewEvent(event="agent.adjusted", team=team.name, agent=step.agent, data=data))
     merge = settled(team.merge, known.merge, head="")
@@ -79,6 +86,8 @@ async def _write_down(
         *lease_term_differences(known.leases, team.leases),
         *merge_rule_differences(known.merge, merge),
         *enforcement_differences(known.enforcement, team.enforcement),
+        *supervision_differences(known.supervision, team.supervision),
+        *notify_differences(known.notify, team.notify),
     ]
     if changed:
         data = {
@@ -88,6 +97,8 @@ async def _write_down(
             "leases": lease_terms_as_json(team.leases),
             "merge": merge_rules_as_json(merge),
             "enforcement": enforcement_as_json(team.enforcement),
+            "supervision": supervision_as_json(team.supervision),
+            "notify": notify_as_json(team.notify),
         }
         events.append(NewEvent(event="team.adjusted", team=team.name, data=data))
     record = replace(
@@ -96,8 +107,11 @@ async def _write_down(
         systemd=team.systemd,
         processes=team.processes,
         leases=team.leases,
+        ports=team.ports,
         merge=merge,
         enforcement=team.enforcement,
+        supervision=team.supervision,
+        notify=team.notify,
     )
     if agents or record != known:
         await registry.commit(who, teams=[record], agents=agents, events=events)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from corral.agents.catalogue import for_command
 from corral.domain import plan, repository, states
 from corral.domain.bindings import OWN_PORTS
+from corral.domain.conversations import carried_over
 from corral.domain.environment import agent_environment, ambient_environment
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.merge_rules import settled
@@ -23,6 +24,7 @@ from corral.ports.keeper import Keeper, Workspace
 from corral.service.context import Context
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
+from corral.service.registering import register
 from corral.service.worktrees import guard
 from corral.supervise.supervisor import DEFAULT_GRACE
 
@@ -32,6 +34,12 @@ _SETTLE_SECONDS = 0.2
 _ENDING_SECONDS = 3.0
 #: For a team that has used up the usual one.
 _LARGER_RANGE = "10000-32767"
+
+
+def _going_on(before: Agent, after: Agent) -> Agent:
+    """An agent that is declared anew goes on with its conversation, if it still has the same program."""
+    programs = [for_command(agent.command, agent.shell) for agent in (before, after)]
+    return carried_over(before, after, same_program=programs[0] == programs[1])
 
 
 class UpWork:
@@ -145,11 +153,21 @@ class UpWork:
                 declared_as=agent.declared_as,
                 labels=agent.labels,
                 bind=agent.bind,
+                kind=agent.kind,
+                ready_when=agent.ready,
+                after=agent.after,
+                mcp=agent.mcp,
+                hooks=agent.hooks,
+                upkeep=agent.upkeep,
                 state=states.PENDING,
                 since=self._now(),
             )
             # The last run is remembered until its terminal is cleared away for the next one.
-            records.append(replace(record, run=base.run) if base else record)
+            if base:
+                # One that waits to be started keeps its place in line.
+                place = base.place if base.state == states.PENDING else None
+                record = _going_on(base, replace(record, run=base.run, place=place, asked_by=base.asked_by))
+            records.append(record)
         team = replace(
             team,
             repo=self._team.repo,
@@ -159,7 +177,10 @@ class UpWork:
             limits=self._team.limits,
             processes=self._team.processes,
             leases=self._team.leases,
+            ports=self._team.ports,
             enforcement=self._team.enforcement,
+            supervision=self._team.supervision,
+            notify=self._team.notify,
             merge=settled(self._team.merge, team.merge, self._head),
         )
         await self._registry.commit(
@@ -215,41 +236,11 @@ class UpWork:
                         data={"path": workspace.path, "branch": workspace.branch, "note": workspace.note},
                     )
                 )
-            if agent.mcp:
-                await self._register(keeper, record)
-            if agent.hooks:
-                await self._register_hooks(keeper, record)
+            self.notes += await register(keeper, record)
             ready.append(agent)
         if events:
             await self._registry.commit(self._who, events=events)
         return ready
-
-    async def _register(self, keeper: Keeper, record: Agent) -> None:
-        """Tell a coding agent of the MCP server. It is started also if that cannot be done."""
-        profile = for_command(record.command, record.shell)
-        if profile is not None and profile.mcp is not None:
-            note = await keeper.register_server(path=record.workspace, profile=profile.name)
-            if note:
-                self.notes.append(f"{record.name}: {note}")
-
-    async def _register_hooks(self, keeper: Keeper, record: Agent) -> None:
-        """Have a coding agent ask before it writes. One that cannot is started all the same, and a person is told."""
-        profile = for_command(record.command, record.shell)
-        if profile is None or profile.hooks is None:
-            note = "its program has no hooks that Corral knows: what others hold is not refused to it as it writes"
-        else:
-            note = await self._hooks_note(keeper, record, profile.name)
-        if note:
-            self.notes.append(f"{record.name}: {note}")
-
-    @staticmethod
-    async def _hooks_note(keeper: Keeper, record: Agent, profile: str) -> str:
-        try:
-            return await keeper.register_hooks(path=record.workspace, profile=profile, remove=False)
-        except UnavailableError:
-            raise
-        except CorralError as error:
-            return f"{error.message}; {error.remedy}"
 
     async def _prepare(self, keeper: Keeper, record: Agent) -> Workspace | CorralError:
         try:
@@ -309,16 +300,19 @@ class UpWork:
             self._step(agent.name, "starting")
         loop = asyncio.get_running_loop()
         began = loop.time()
-        notes = await self._supervisor.start(team, [agent.name for agent in agents], self._who, environments)
+        notes = await self._supervisor.line.request(team, [agent.name for agent in agents], self._who, environments)
         self.notes.extend(notes)
-        await asyncio.sleep(max(0.0, began + _SETTLE_SECONDS - loop.time()))
-        await self._be_told(await self._over(team, [agent.name for agent in agents]))
+        started = [agent.name for agent in agents if self._registry.agents[team, agent.name].state != states.PENDING]
+        if started:
+            await asyncio.sleep(max(0.0, began + _SETTLE_SECONDS - loop.time()))
+            await self._be_told(await self._over(team, started))
         for agent in agents:
             record = self._registry.agents[team, agent.name]
             self._done += 1
             failed = record.state in (states.FAILED, states.BACKOFF)
             done = "restarted" if agent.name in self._restarting else "started"
-            self._step(agent.name, "failed" if failed else done, record.reason)
+            waits = record.state == states.PENDING
+            self._step(agent.name, "pending" if waits else "failed" if failed else done, record.reason)
 
     async def _over(self, team: str, agents: Sequence[str]) -> list[str]:
         """Those whose programs have ended by now: their files say so before tmux and the supervisor know."""

@@ -6,18 +6,16 @@ import signal
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from corral.domain import lifecycle, states
-from corral.domain.activity import OUTPUT, UNKNOWN, Activity
+from corral.domain import conversations, lifecycle, states
 from corral.domain.records import (
     PROMPT_SENDING,
-    PROMPT_UNKNOWN,
     PROMPT_WAITING,
     Agent,
     NewEvent,
 )
 from corral.domain.terminals import NO_TERMINAL
-from corral.ports.keeper import ExitStatus, Inventory, Run
-from corral.ports.reports import ProcessEnded
+from corral.ports.keeper import ExitStatus, Inventory, ReadyOrder, Run
+from corral.ports.reports import ProcessEnded, RunReady
 
 
 @dataclass(slots=True)
@@ -30,6 +28,8 @@ class Findings:
     restart: list[Agent] = field(default_factory=list)
     #: Agents whose stop was interrupted, to be stopped for good.
     finish_stop: list[Agent] = field(default_factory=list)
+    #: Runs whose first prompt is on its way; nobody may see to that any more.
+    resume_prompt: list[Agent] = field(default_factory=list)
     #: Runs whose first prompt still waits for the agent to be ready.
     await_ready: list[Agent] = field(default_factory=list)
 
@@ -53,9 +53,16 @@ def process_ended(findings: Findings, report: ProcessEnded) -> None:
     )
 
 
-def activity(word: str, since: float) -> Activity:
-    """What a keeper saw an agent do."""
-    return Activity(word=word, evidence=OUTPUT if word != UNKNOWN else "", since=since)
+def ready_order(agent: Agent) -> ReadyOrder:
+    """What a keeper has to know to tell when the run of an agent is ready."""
+    return ReadyOrder(run=agent.run, rule=agent.ready_when, directory=agent.workspace)
+
+
+def run_ready(findings: Findings, agent: Agent, report: RunReady) -> None:
+    """A run is ready: those that come after it may start. One that stands still only looks so."""
+    alive = agent.run == report.run and agent.state in (states.STARTING, states.RUNNING)
+    if alive and not agent.ready and not agent.paused:
+        findings.note(replace(agent, ready=True), "agent.ready", run=report.run, evidence=report.evidence)
 
 
 def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) -> Findings:
@@ -117,8 +124,10 @@ def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
         # Its end was asked for; whoever asked tells when everything of it is gone.
         findings.agents[agent.key] = replace(agent, exit_code=code, exit_signal=status.signal)
         return
-    ended = replace(lifecycle.exited(agent, code, status.signal, how, now), survivors=run.survivors)
+    ended = lifecycle.exited(agent, code, status.signal, how, now, words=run.last_words)
+    ended = replace(ended, survivors=run.survivors)
     ended = lifecycle.surviving(ended, run.problem, run.survivors)
+    ended = _conversation_after(findings, ended, code, status.signal, now)
     findings.note(
         ended,
         "agent.exited",
@@ -133,6 +142,41 @@ def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
     )
     if ended.state == states.BACKOFF:
         findings.restart.append(ended)
+    elif ended.state == states.FAILED and ended.crashes:
+        crash_loop(findings, ended)
+
+
+def _conversation_after(findings: Findings, ended: Agent, code: int | None, signal: int | None, now: float) -> Agent:
+    """What becomes of the conversation of a run that ended. That one could not be continued is told."""
+    ended, lost = conversations.after_exit(ended, code, signal, now)
+    if not lost:
+        return ended
+    what = f"its conversation {lost} could not be continued: the next start begins a new one"
+    findings.events.append(
+        NewEvent(
+            event="conversation.not_resumed",
+            team=ended.team,
+            agent=ended.name,
+            outcome="failed",
+            data={"session": lost, "run": ended.run},
+        )
+    )
+    return replace(ended, reason=f"{ended.reason}; {what}")
+
+
+def crash_loop(findings: Findings, agent: Agent) -> None:
+    """It ended so often that it is not started again: a person is told all there is to know of it."""
+    findings.note(
+        agent,
+        "agent.failed",
+        "failed",
+        run=agent.run,
+        reason=agent.reason,
+        exit_code=agent.exit_code,
+        signal=signal_name(agent.exit_signal) or None,
+        crashes=agent.crashes,
+        last_words=agent.last_words,
+    )
 
 
 def lose_sight(agents: Iterable[Agent], why: str, now: float) -> Findings:
@@ -153,11 +197,10 @@ def _see(findings: Findings, agent: Agent, run: Run, now: float) -> None:
     seen = lifecycle.running(agent, run.pid, now)
     if seen is not agent:
         findings.note(seen, "agent.found", run=run.run, pid=run.pid, was=agent.state)
-    if seen.prompt_state == PROMPT_WAITING:
+    if seen.prompt_state == PROMPT_WAITING or not (seen.ready or seen.paused):
         findings.await_ready.append(seen)
-    elif seen.prompt_state == PROMPT_SENDING:
-        # Nobody knows how far it got; saying it twice would be worse than asking a person.
-        findings.note(replace(seen, prompt_state=PROMPT_UNKNOWN), "prompt.unknown", "unknown", run=run.run)
+    if seen.prompt_state == PROMPT_SENDING:
+        findings.resume_prompt.append(seen)
 
 
 def signal_name(number: int | None) -> str:

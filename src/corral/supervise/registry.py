@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from corral.background import Background
 from corral.domain.activity import NOT_KNOWN, Activity
 from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.health import Health
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
 from corral.ports.store import Change, Store
 
@@ -54,6 +55,11 @@ class Registry:
         self._activity_watchers: list[Callable[[tuple[str, str], Activity], None]] = []
         #: How many commands run that were started for an agent; observed, and never stored.
         self.processes: dict[tuple[str, str], int] = {}
+        #: What checks say of agents that have one, and when each last wrote something; observed, and never stored.
+        self.health: dict[tuple[str, str], Health] = {}
+        self.outputs: dict[tuple[str, str], float | None] = {}
+        #: What a person should know of an agent now, by subject. With an empty name it is about the whole team.
+        self._notices: dict[tuple[str, str], dict[str, str]] = {}
 
     async def load(self) -> None:
         """Read what the last daemon knew."""
@@ -98,6 +104,19 @@ class Registry:
     def watch_activity(self, tell: Callable[[tuple[str, str], Activity], None]) -> None:
         """Tell somebody of an agent, by team and name, when it does something else."""
         self._activity_watchers.append(tell)
+
+    def notices(self, key: tuple[str, str]) -> list[str]:
+        """What a person should know of an agent now, or with an empty name of a team, in sentences."""
+        return list(self._notices.get(key, {}).values())
+
+    def set_notice(self, key: tuple[str, str], subject: str, text: str) -> None:
+        """Have a person told something of an agent, or with an empty name of a team; nothing more of it if empty."""
+        about = self._notices.setdefault(key, {})
+        about.pop(subject, None)
+        if text:
+            about[subject] = text
+        if not about:
+            del self._notices[key]
 
     def count_processes(self, team: str, running: Mapping[str, int]) -> None:
         """Take what was seen of a team's processes in place of what was known."""
@@ -146,6 +165,9 @@ class Registry:
         for key in drop_agents:
             self.agents.pop(key, None)
             self.forget_activity(key)
+            self.health.pop(key, None)
+            self.outputs.pop(key, None)
+            self._notices.pop(key, None)
         self._tell(drop_agents)
         self._mark_rest()
         self._journal_grew.set()

@@ -16,7 +16,9 @@ from typing import TypeVar
 
 from corral.background import Background
 from corral.domain import lifecycle, states
+from corral.domain.dependencies import needs_a_sign
 from corral.domain.errors import CorralError, UnavailableError
+from corral.domain.moments import Moment
 from corral.domain.records import PROMPT_WAITING, SUPERVISOR, Agent, NewEvent, Who
 from corral.domain.terminals import TMUX
 from corral.failpoint import point
@@ -24,6 +26,7 @@ from corral.ports.keeper import Ended, Keeper, Launch, Run, Started, TeamOrder
 from corral.ports.reports import (
     ActivityChanged,
     Degraded,
+    KeyboardChanged,
     ProcessCount,
     ProcessEnded,
     Report,
@@ -32,11 +35,16 @@ from corral.ports.reports import (
     ServerChanged,
 )
 from corral.supervise import observe
+from corral.supervise.activity import Activities
+from corral.supervise.conversations import Conversations
+from corral.supervise.line import Line
 from corral.supervise.link import Connect, KeeperLink
 from corral.supervise.looking import Looking
 from corral.supervise.observe import Findings
+from corral.supervise.profile_problems import ProfileProblems
 from corral.supervise.prompts import Prompts
 from corral.supervise.registry import Registry
+from corral.supervise.restarting import Restarting
 
 log = logging.getLogger("corral.daemon")
 _T = TypeVar("_T")
@@ -53,16 +61,30 @@ _FIRST_LOOK_SECONDS = 8.0
 class Supervisor:
     """Keeps agents as their records say."""
 
-    def __init__(self, registry: Registry, connect: Connect, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        connect: Connect,
+        now: Callable[[], float],
+        clock: Callable[[], Moment] = Moment,
+    ) -> None:
+        """`clock` says how long agents live; without one, nobody can tell."""
         self._registry = registry
         self._now = now
+        self._clock = clock
         self._locks: dict[str, asyncio.Lock] = {}
         self._reports: asyncio.Queue[Report] = asyncio.Queue()
         self._looking = Looking(registry, self.lock, self.reconcile, now)
         self._background = Background()
-        self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
+        self._restarting = Restarting(now, self._restart)
         self.link = KeeperLink(connect, self._reports.put_nowait, self._keeper_lost)
-        self._prompts = Prompts(registry, self.link)
+        self.prompts = Prompts(registry)
+        #: Told when it is worth another try to type a message that waits.
+        self.on_keyboard: Callable[[KeyboardChanged], None] = lambda _: None
+        self.line = Line(registry, self.link, self.lock, self.start, now)
+        self.conversations = Conversations(registry, self.link, now)
+        self.activities = Activities(registry, now)
+        self._profile_problems = ProfileProblems()
 
     async def begin(self) -> None:
         """Start the loop, and find again what an earlier daemon left running."""
@@ -72,12 +94,15 @@ class Supervisor:
         if looks:
             # A team whose tmux is silent must not keep the daemon from serving the others.
             await asyncio.wait(looks, timeout=_FIRST_LOOK_SECONDS)
+        self.line.begin()
 
     async def end(self) -> None:
         """Stop the loop. Agents go on, and so does the keeper as long as a team needs it."""
-        for timer in self._timers.values():
-            timer.cancel()
+        self._restarting.end()
+        self.line.end()
         self._looking.end()
+        self.conversations.end()
+        self.activities.end()
         self._background.cancel()
         await self._registry.save()
         keeper = self.link.connected
@@ -104,33 +129,37 @@ class Supervisor:
         keeper = await self.link.open()
         hello = self.link.hello
         agents = [self._registry.agent(team, name) for name in names]
+        rules = self._registry.teams[team].supervision.admission
         old_runs = {agent.run: agent.name for agent in agents if agent.run}
         if old_runs:
             # Not processes that were started for the agents: those do not end because a program beside them did.
             await keeper.stop(team, old_runs, _LEFTOVER_GRACE, spare=True)
+        openings = await self.conversations.begin(keeper, agents, environments)
         now = self._now()
         begun = [
             replace(
-                lifecycle.begin(agent, secrets.token_hex(6), now, by_person=who is not SUPERVISOR),
+                openings[agent.name].of(lifecycle.begin(agent, secrets.token_hex(6), now, by_person=who != SUPERVISOR)),
+                begun=agent.begun if who == SUPERVISOR else self._clock(),
+                asked_by=agent.asked_by if who is SUPERVISOR else who.user,
+                ready=not needs_a_sign(agent, rules),
                 user=hello.user,
                 host=hello.host,
                 containment=hello.containment,
             )
             for agent in agents
         ]
-        await self._registry.commit(
-            who, agents=begun, events=[_event("agent.starting", agent, run=agent.run) for agent in begun]
-        )
+        await self._registry.commit(who, agents=begun, events=[_starting(agent) for agent in begun])
         point("daemon.starting_written")
         launches = [
             Launch(
                 agent=agent.name,
                 run=agent.run,
-                command=list(agent.command),
+                command=list(openings[agent.name].command),
                 shell=agent.shell,
                 directory=agent.workspace,
                 environment=None if environments is None else environments[agent.name],
-                watch_ready=agent.prompt_state == PROMPT_WAITING,
+                watch_ready=not agent.ready,
+                ready_when=agent.ready_when,
                 limits=agent.limits,
                 terminal=agent.terminal,
                 stdin=agent.stdin or agent.prompt_state == PROMPT_WAITING,
@@ -148,25 +177,35 @@ class Supervisor:
         point("daemon.started_written")
         return started.notes
 
-    async def stop(self, team: str, names: Sequence[str], grace: float, who: Who) -> Ended:
-        """End these agents with everything they started, also what a failed one left behind."""
+    async def stop(
+        self,
+        team: str,
+        names: Sequence[str],
+        grace: float,
+        who: Who,
+        become: Callable[[Agent, float], Agent] = lifecycle.stopping,
+    ) -> Ended:
+        """End these agents with everything they started, also what a failed one left behind.
+
+        `become` makes the record of one whose end is begun; what is to follow from it is in there.
+        """
         for name in names:
-            self._cancel_restart((team, name))
+            self._restarting.cancel((team, name))
         now = self._now()
         live, idle = [], []
         for name in names:
             agent = self._registry.agent(team, name)
             left = agent.state == states.FAILED or self._registry.processes.get(agent.key)
             if agent.state in states.LIVE or (agent.run and left):
-                live.append(lifecycle.stopping(agent, now))
+                live.append(become(agent, now))
             elif agent.state != states.STOPPED:
-                idle.append(lifecycle.stopped(agent, agent.exit_code, agent.exit_signal, now))
+                idle.append(lifecycle.stopped(become(agent, now), agent.exit_code, agent.exit_signal, now))
         # Observed and not only wanted: on a full disk, stopping the one who fills it must still be possible.
         await self._registry.observe(
             [*live, *idle],
             [
-                *(_event("agent.stopping", agent) for agent in live),
-                *(_event("agent.stopped", agent) for agent in idle),
+                *(_event("agent.stopping", agent, reason=agent.reason or None) for agent in live),
+                *(_event("agent.stopped", agent, reason=agent.reason or None) for agent in idle),
             ],
             who,
         )
@@ -183,10 +222,12 @@ class Supervisor:
 
     async def reconcile(self, team: str) -> None:
         """Look at the team's host and bring the records in line. Raises UnavailableError if nobody answers."""
+        self._profile_problems.tell()
         keeper = await self.link.open()
         inventory = await keeper.inventory(team)
         for run in inventory.runs:
-            self._registry.set_activity((team, run.agent), observe.activity(run.activity, run.last_output or 0.0))
+            self._registry.outputs[team, run.agent] = run.last_output
+            self.activities.looked(team, run)
         self._registry.count_processes(team, inventory.processes)
         agents = self._registry.of_team(team).values()
         await self._follow(observe.from_inventory(agents, inventory, self._now()))
@@ -286,14 +327,23 @@ class Supervisor:
                 code = status.shell_code
             if run in gone:
                 agent = lifecycle.stopped(current, code, status.signal if status else current.exit_signal, now)
-                events.append(_event("agent.stopped", agent, exit_code=code, killed=ended.killed or None))
+                why = {"reason": agent.reason, "next": agent.state} if agent.reason else {}
+                events.append(_event("agent.stopped", agent, exit_code=code, killed=ended.killed or None, **why))
             else:
                 left = ", ".join(f"{thing.pid} {thing.command}" for thing in ended.residue)
                 agent = replace(current, state=states.FAILED, since=now, reason=f"left behind: {left}")
                 events.append(_event("agent.stopped", agent, outcome="failed", reason=agent.reason))
             agents.append(agent)
             self._registry.forget_activity((team, agent.name))
-        await self._registry.observe(agents, events, who)
+        findings = Findings(events=events)
+        for agent in agents:
+            findings.agents[agent.key] = agent
+            if agent.state == states.FAILED and agent.crashes:
+                observe.crash_loop(findings, agent)
+        await self._registry.observe(findings.agents.values(), findings.events, who)
+        for agent in agents:
+            if agent.state == states.BACKOFF:
+                self._restarting.plan(agent)
 
     # What keepers tell
 
@@ -310,9 +360,7 @@ class Supervisor:
 
     def _take(self, report: Report, findings: Findings) -> None:
         if isinstance(report, ActivityChanged):
-            agent = self._registry.agents.get((report.team, report.agent))
-            if agent is not None and agent.state == states.RUNNING:
-                self._registry.set_activity(agent.key, observe.activity(report.activity, report.at))
+            self.activities.seen(report)
         elif isinstance(report, RunExited):
             key = (report.team, report.run.agent)
             agent = findings.agents.get(key) or self._registry.agents.get(key)
@@ -324,9 +372,14 @@ class Supervisor:
         elif isinstance(report, ProcessEnded):
             observe.process_ended(findings, report)
         elif isinstance(report, RunReady):
-            self._background.spawn(self._prompts.deliver(report), name=f"prompt of {report.agent}")
+            key = (report.team, report.agent)
+            if (agent := findings.agents.get(key) or self._registry.agents.get(key)) is not None:
+                observe.run_ready(findings, agent, report)
+            self._background.spawn(self.prompts.deliver(report), name=f"prompt of {report.agent}")
         elif isinstance(report, ServerChanged):
             self.suspect(report.team)
+        elif isinstance(report, KeyboardChanged):
+            self.on_keyboard(report)
         elif isinstance(report, Degraded):
             log.warning("%s/%s: %s", report.team, report.agent, report.why)
             findings.events.append(
@@ -343,39 +396,29 @@ class Supervisor:
         """Write findings down and set in motion what follows from them."""
         await self._registry.observe(findings.agents.values(), findings.events)
         for agent in findings.restart:
-            self._cancel_restart(agent.key)
-            self._timers[agent.key] = asyncio.get_running_loop().call_later(
-                lifecycle.RESTART_DELAY, self._spawn_restart, agent
-            )
+            self._restarting.plan(agent)
+        for agent in findings.resume_prompt:
+            self._background.spawn(self.prompts.resume(agent), name=f"prompt of {agent.name}")
         for agent in findings.finish_stop:
             self._background.spawn(self._finish_stop(agent), name=f"finish the stop of {agent.name}")
         keeper = self.link.connected
         if keeper is not None:
             for agent in findings.await_ready:
-                await keeper.watch_ready(agent.team, agent.run)
-
-    def _cancel_restart(self, key: tuple[str, str]) -> None:
-        timer = self._timers.pop(key, None)
-        if timer is not None:
-            timer.cancel()
-
-    def _spawn_restart(self, agent: Agent) -> None:
-        self._background.spawn(self._restart(agent), name=f"restart {agent.name}")
+                await keeper.watch_ready(agent.team, observe.ready_order(agent))
 
     async def _finish_stop(self, agent: Agent) -> None:
         async with self.lock(agent.team):
             current = self._registry.agents.get(agent.key)
             if current is not None and current.run == agent.run and current.state == states.STOPPING:
-                await self.stop(agent.team, [agent.name], DEFAULT_GRACE, SUPERVISOR)
+                await self.stop(agent.team, [agent.name], DEFAULT_GRACE, SUPERVISOR, lifecycle.still_stopping)
 
     async def _restart(self, agent: Agent) -> None:
-        self._timers.pop(agent.key, None)
         async with self.lock(agent.team):
             current = self._registry.agents.get(agent.key)
             if current is None or current.run != agent.run or current.state != states.BACKOFF:
                 return
             try:
-                await self.start(agent.team, [agent.name], SUPERVISOR)
+                await self.line.request(agent.team, [agent.name], SUPERVISOR)
             except CorralError as error:
                 log.error("%s/%s was not started again: %s", agent.team, agent.name, error.message)
 
@@ -387,6 +430,11 @@ class Supervisor:
         log.warning("the keeper went away; looking for it")
         self._background.spawn(self._registry.observe((), [NewEvent(event="keeper.lost", outcome="failed")]))
         self._looking.everywhere()
+
+
+def _starting(agent: Agent) -> NewEvent:
+    known = agent.conversation
+    return _event("agent.starting", agent, run=agent.run, session=known.id or None, resumed=known.resumed or None)
 
 
 def _event(event: str, agent: Agent, outcome: str = "ok", **data: object) -> NewEvent:

@@ -6,16 +6,19 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any
 
 from tests.support.model import anthropic, chat, responses
-from tests.support.model.script import Script
+from tests.support.model.script import Held, Refuse, Script
 
 _DIALECTS = {dialect.PATH: dialect for dialect in (anthropic, chat, responses)}
 #: A turn of a coding agent with all its tools described is some 100 kB.
 _LARGEST = 8 << 20
+#: A test that never lets go of a turn shall end all the same.
+_LONGEST_HOLD = 300.0
 
 
 @contextmanager
@@ -54,7 +57,14 @@ def _handler(script: Script) -> type[BaseHTTPRequestHandler]:
                 return
             body = json.loads(text)
             with lock:
-                number, turn = next(numbers), script.next_turn(dialect.read(body))
+                number, turn = next(numbers), script.next_turn(replace(dialect.read(body), whole=text.decode()))
+            if isinstance(turn, Refuse):
+                error = {"type": "rate_limit_error" if turn.status == 429 else "api_error", "message": turn.message}
+                self._send_json({"type": "error", "error": error}, turn.status)
+                return
+            if isinstance(turn, Held):
+                turn.until.wait(_LONGEST_HOLD)
+                turn = turn.turn
             if body.get("stream"):
                 self._send_events(dialect.stream(turn, body, number))
             else:
@@ -71,9 +81,9 @@ def _handler(script: Script) -> type[BaseHTTPRequestHandler]:
             self.send_header("content-length", "0")
             self.end_headers()
 
-        def _send_json(self, answer: dict[str, Any]) -> None:
+        def _send_json(self, answer: dict[str, Any], status: int = 200) -> None:
             text = json.dumps(answer).encode()
-            self.send_response(200)
+            self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(text)))
             self.end_headers()

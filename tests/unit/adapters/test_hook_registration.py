@@ -9,7 +9,8 @@ import pytest
 
 from corral.adapters.files.registration import holding_work, register, register_hooks, unregister_hooks
 from corral.agents import catalogue
-from corral.agents.catalogue import Profile, profiles
+from corral.agents.catalogue import profiles
+from corral.agents.profile import Profile
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.hook_calls import event_word
 from corral.domain.hook_dialects import dialect

@@ -77,7 +77,7 @@ def test_a_keeper_without_a_sign_of_life_is_named_and_not_waited_for_however_lon
     async def act(keeper: KeeperClient) -> None:
         for call in (
             keeper.stop("shop", {"r": "a"}, 600.0, spare=False),
-            keeper.send("shop", "r", "hello", enter=True, last=False),
+            keeper.typing_paste("shop", "r", "m", "hello", enter=True, last=False),
             keeper.inventory("shop"),
             keeper.take_down("shop", 600.0),
         ):
@@ -89,7 +89,7 @@ def test_a_keeper_without_a_sign_of_life_is_named_and_not_waited_for_however_lon
     scene = Scene(own_directory, lambda call, writer: None)
     scene.play(act)
     # Asked for a sign of life once: what comes after is known to meet the same silence.
-    assert scene.asked == ["stop", "hello", "send", "inventory", "take_down"]
+    assert scene.asked == ["stop", "hello", "typing_paste", "inventory", "take_down"]
 
 
 def test_a_keeper_that_gives_signs_of_life_is_waited_for(own_directory: Path) -> None:
@@ -138,8 +138,8 @@ def test_a_call_that_a_living_keeper_does_not_answer_ends_too(
             _answer(call, writer, None)
 
     async def act(keeper: KeeperClient) -> None:
-        with pytest.raises(UnavailableError, match="is alive, and has not answered send"):
-            await asyncio.wait_for(keeper.send("shop", "r", "hello", enter=True, last=False), 5)
+        with pytest.raises(UnavailableError, match="is alive, and has not answered file_history"):
+            await asyncio.wait_for(keeper.file_history(repo="/x", path=b"f", workspaces=[], limit=1), 5)
 
     Scene(own_directory, reply).play(act)
 

@@ -1,9 +1,13 @@
 """Which profiles there are, which commands they know, and what a bad profile is told."""
 
+import pathlib
+
 import pytest
 
-from corral.agents.catalogue import for_command, profiles, read_profile
+from corral.agents.catalogue import for_command, is_own, problems, profiles
+from corral.agents.profile_file import read_profile
 from corral.domain.errors import BadSpecError
+from corral.places import Places
 
 GOOD = """\
 name = "x"
@@ -144,3 +148,117 @@ def test_a_bad_profile_is_a_clear_error(good: str, bad: str, line: int, key: str
     assert caught.value.message.startswith(f"/x.toml:{line}: {key}: ")
     assert message in caught.value.message
     assert caught.value.remedy
+
+
+SCREEN = """\
+[[screen]]
+name = "asks"
+says = "waiting"
+about = "permission"
+lines = ['^Allow']
+unless = ['^> ']
+approve = ["y"]
+deny = ["n", "Enter"]
+"""
+
+
+def test_what_screens_say_is_read_in_order() -> None:
+    idle = '[[screen]]\nname = "idle"\nsays = "idle"\ntitle = "^x$"\nblock = "^a\\\\nb$"\n'
+    rules = read_profile(GOOD + SCREEN + idle, "/x.toml").rules
+    assert [rule.name for rule in rules] == ["asks", "idle"]
+    assert (rules[0].about, rules[0].lines, rules[0].unless) == ("permission", ("^Allow",), ("^> ",))
+    assert (rules[0].approve, rules[0].deny) == (("y",), ("n", "Enter"))
+    assert (rules[1].title, rules[1].block) == ("^x$", r"^a\nb$")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "message"),
+    [
+        ('says = "waiting"', 'says = "asleep"', "screen.says: rule 1: this is no activity"),
+        ('says = "waiting"', "", "screen.says: rule 1: this is no activity"),
+        ('about = "permission"', 'about = "tea"', "screen.about: rule 1: "),
+        ('about = "permission"', "", "screen.about: rule 1: "),
+        ('says = "waiting"', 'says = "idle"', "screen.about: rule 1: "),
+        ("['^Allow']", "['^(Allow']", "screen.lines: rule 1: pattern 1 is no regular expression"),
+        ("['^Allow']", "['a?']", "screen.lines: rule 1: pattern 1 is found in every line"),
+        ("lines = ['^Allow']", "", "screen.lines: rule 1: nothing says when it fits"),
+        ('name = "asks"', 'name = "A B"', "screen.name: rule 1: this is no valid name"),
+        ('approve = ["y"]', "approve = [1]", "screen.approve: this must be an array of strings"),
+        ('deny = ["n", "Enter"]', 'denies = ["n"]', "screen.denies: there is no such key"),
+        ('deny = ["n", "Enter"]', "[[screen]]\nname = 'asks'\nsays = 'idle'\ntitle = 'x'", "rule 2 has the name of"),
+    ],
+)
+def test_what_is_wrong_about_a_screen_is_told(good: str, bad: str, message: str) -> None:
+    assert good in SCREEN
+    with pytest.raises(BadSpecError) as caught:
+        read_profile(GOOD + SCREEN.replace(good, bad), "/x.toml")
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("draft", "message"),
+    [("'^> .+$'", "no group `text`"), ("'^> (?P<text>.+$'", "no regular expression"), ("3", "must be a string")],
+)
+def test_a_draft_has_a_text(draft: str, message: str) -> None:
+    with pytest.raises(BadSpecError, match=message):
+        read_profile(f"{GOOD}draft = {draft}\n", "/x.toml")
+
+
+@pytest.fixture
+def own(own_directory: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """The directory of a person's own profiles."""
+    monkeypatch.setenv("CORRAL_HOME", str(own_directory / "h"))
+    directory = own_directory / "h" / "profiles"
+    directory.mkdir(parents=True)
+    return directory
+
+
+def test_a_persons_own_profiles_add_to_those_that_ship(own: pathlib.Path) -> None:
+    (own / "x.toml").write_text(GOOD)
+    assert [profile.name for profile in profiles()][-1] == "x"
+    found = for_command(("x", "--fast"), shell=False)
+    assert found is not None
+    assert is_own(found)
+    (own / "x.toml").unlink()
+    assert for_command(("x", "--fast"), shell=False) is None
+
+
+def test_one_of_the_same_name_takes_the_place_of_ours_as_long_as_it_is_good(own: pathlib.Path) -> None:
+    mine = GOOD.replace('"x"', '"codex"').replace('"X"', '"My Codex"')
+    (own / "codex.toml").write_text(mine)
+    found = for_command(("codex",), shell=False)
+    assert found is not None
+    assert found.title == "My Codex"
+    (own / "codex.toml").write_text(mine.replace("note", "nota"))
+    found = for_command(("codex",), shell=False)
+    assert found is not None
+    assert found.title == "Codex"
+    (problem,) = problems()
+    assert (problem.file, "nota: there is no such" in problem.message) == (str(own / "codex.toml"), True)
+
+
+def test_the_one_that_says_more_of_a_command_knows_it(own: pathlib.Path) -> None:
+    special = GOOD.replace('name = "x"', 'name = "y"').replace('["x"]', '["x", "serve"]')
+    (own / "x.toml").write_text(GOOD)
+    (own / "y.toml").write_text(special)
+    names = [for_command(words, shell=False) for words in (("x", "serve"), ("x", "run"))]
+    assert [profile.name for profile in names if profile] == ["y", "x"]
+
+
+def test_what_cannot_be_read_is_a_problem_and_nothing_else(own: pathlib.Path) -> None:
+    (own / "x.toml").mkdir()
+    (own / "y.toml").write_bytes(b"\xff")
+    (own / "z.toml").symlink_to(own / "nowhere")
+    (own / "notes.txt").write_text("no profile")
+    assert [problem.file for problem in problems()] == [str(own / "x.toml"), str(own / "y.toml")]
+    assert len(profiles()) == len([profile for profile in profiles() if not is_own(profile)])
+
+
+def test_the_directory_is_of_the_configuration_or_of_a_home_of_its_own() -> None:
+    usual = {"HOME": "/home/ann"}
+    assert Places.from_environment(usual).profiles == "/home/ann/.config/corral/profiles"
+    assert Places.from_environment({**usual, "XDG_CONFIG_HOME": "/c"}).profiles == "/c/corral/profiles"
+    # A daemon is told its home, also the usual one.
+    told = {**usual, "CORRAL_HOME": "/home/ann/.local/state/corral"}
+    assert Places.from_environment(told).profiles == "/home/ann/.config/corral/profiles"
+    assert Places.from_environment({**usual, "CORRAL_HOME": "/h"}).profiles == "/h/profiles"

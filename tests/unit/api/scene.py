@@ -13,6 +13,8 @@ from corral.adapters.sqlite.store import SqliteStore
 from corral.api.app import Services, make_app
 from corral.api.server import DaemonServer
 from corral.client.wire import Chunks
+from corral.domain.moments import Moment
+from corral.domain.records import SUPERVISOR
 from corral.domain.waits import Waits
 from corral.listening import listen
 from corral.peer import user_name
@@ -23,11 +25,15 @@ from corral.service.agents import Agents
 from corral.service.belongings import Belongings
 from corral.service.context import Context
 from corral.service.down import Down
+from corral.service.fork import Fork
 from corral.service.holding import Holding
+from corral.service.inbox import InboxService
+from corral.service.inbox_watch import InboxWatch
 from corral.service.journal import Journal
 from corral.service.kv import Kv
 from corral.service.leases import LeaseService
 from corral.service.ledger import Ledger
+from corral.service.looking_after import LookingAfter
 from corral.service.merge_book import MergeBook
 from corral.service.merge_checks import MergeChecks
 from corral.service.merge_letters import MergeLetters
@@ -36,6 +42,8 @@ from corral.service.merges import Merges
 from corral.service.msg import Msg
 from corral.service.port_blocks import PortBlocks
 from corral.service.processes import Processes
+from corral.service.send_work import SendWork
+from corral.service.sends import Sends
 from corral.service.stats import Stats
 from corral.service.tasks import Tasks
 from corral.service.topics import Topics
@@ -144,9 +152,19 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
     msg = Msg(context, ledger, waits, user_name(os.getuid()))
     ports = PortBlocks(context, ledger)
     tasks = Tasks(context, ledger, waits)
+    sends = Sends(context, ledger)
+    send_work = SendWork(context, sends)
     hooks = AgentHooks(context, ledger, leases)
     book, checks = MergeBook(context, ledger), MergeChecks(registry, leases)
     merge_work = MergeWork(context, book, checks, MergeLetters(msg))
+    fork = Fork(context, ports)
+    agents = Agents(context, ports)
+    inbox = InboxService(context, ledger, lambda who, agent, raw: sends.send(who, agent, raw, enter=True))
+    inbox_watch = InboxWatch(context, inbox, book)
+    holding = Holding(context)
+    looking_after = LookingAfter(
+        context, ledger, Moment, holding, lambda agent, text: sends.send(SUPERVISOR, agent, text.encode(), enter=True)
+    )
     await ledger.load()
     services = Services(
         places=places,
@@ -154,10 +172,12 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
         started_at=0.0,
         registry=registry,
         supervisor=supervisor,
-        up=Up(context, ports, book),
+        up=Up(context, ports, book, fork),
         down=Down(context, ports, Belongings(leases, tasks, msg), merge_work),
-        agents=Agents(context, ports),
-        holding=Holding(context),
+        agents=agents,
+        fork=fork,
+        holding=holding,
+        attendance=looking_after.attendance,
         stats=Stats(context),
         kv=kv,
         leases=leases,
@@ -166,8 +186,10 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
         topics=Topics(context, ledger),
         ports=ports,
         tasks=tasks,
+        sends=sends,
         merges=Merges(context, book, checks, merge_work),
         hooks=hooks,
+        inbox=inbox,
         processes=Processes(context),
         journal=Journal(context),
         end=lambda: server.end(),
@@ -181,7 +203,10 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
         server.end()
         await serving
         tasks.end()
+        send_work.end()
         merge_work.end()
+        inbox_watch.end()
+        looking_after.end()
         await services.processes.settled()
         await store.close()
 

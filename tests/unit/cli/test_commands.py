@@ -32,7 +32,9 @@ def test_names_are_there_once() -> None:
 class TestEveryCommand:
     def test_does_something_or_has_commands_that_do(self, commands: list[Command]) -> None:
         for command in commands:
-            assert (command.run is None) == bool(command.commands), command.name
+            assert command.run is not None or command.commands, command.name
+            # A group that does something by itself takes no words: the first would be the name of a command.
+            assert not (command.commands and command.arguments), command.name
 
     def test_has_examples_that_use_it(self, commands: list[Command]) -> None:
         for command in commands:

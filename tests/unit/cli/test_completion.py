@@ -82,7 +82,10 @@ command = ["cat"]
 """
 
 PROCESSES = ("p0123456789", "pfedcba9876")
-AGENTS = ("shop builder-1 running ~ 1 ~ 0 c /w ~ ~ 0", "toys lead running ~ 2 ~ 0 c /w ~ ~ 0")
+AGENTS = (
+    "shop builder-1 running ~ 1 ~ 0 c /w ~ ~ 0 ~ ~ ~ ~ ~ agent ~ ~ ~",
+    "toys lead running ~ 2 ~ 0 c /w ~ ~ 0 ~ ~ ~ ~ ~ agent ~ ~ ~",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +135,7 @@ class TestBash:
         assert self.offers(line) == set()
 
     def test_options_and_files(self) -> None:
-        assert {"--team", "-t", "--json", "--help", "-h", "--quiet", "-q"} == self.offers("corral ps -")
+        assert {"--team", "-t", "--json", "--help", "-h", "--quiet", "-q", "--wide", "-w"} == self.offers("corral ps -")
         assert self.offers("corral up -f spec") == {"spec-file.toml"}
         assert self.offers("corral ps --team=sh") == {"shop"}
         assert self.offers("corral ps --team=") == {"shop", "toys"}
@@ -155,7 +158,7 @@ class TestFish:
         assert self.offers(line) == set()
 
     def test_options_and_files(self) -> None:
-        assert {"--team", "-t", "--json", "--help", "-h", "--quiet", "-q"} >= self.offers("corral ps -")
+        assert {"--team", "-t", "--json", "--help", "-h", "--quiet", "-q", "--wide", "-w"} >= self.offers("corral ps -")
         assert "spec-file.toml" in self.offers("corral up -f spec")
         assert self.offers("corral ps --team=sh") == {"--team=shop"}
         assert self.offers("corral up --file=spec-file.toml ") == {"painter"}

@@ -23,7 +23,7 @@ def test_of_everything(corral: Corral) -> None:
 def test_of_one_command(corral: Corral) -> None:
     outcome = corral("help", "ps")
     assert outcome.out == corral("ps", "--help").out
-    assert outcome.out.startswith("usage: corral ps [-t TEAM] [-q] [--json]\n\nShow the agents that are up.\n")
+    assert outcome.out.startswith("usage: corral ps [-t TEAM] [-q] [-w] [--json]\n\nShow the agents that are up.\n")
     assert "-t, --team TEAM" in outcome.out
     assert "    --json" in outcome.out
     assert "examples\n  corral ps\n" in outcome.out

@@ -30,6 +30,13 @@ SEND = Command(
     "send",
     arguments=(Argument("AGENT", summary="who"), Argument("TEXT", summary="what", required=False, repeated=True)),
 )
+INBOX = Command(
+    "inbox",
+    "look",
+    options=(Option("all", "a", summary="all"), Option("team", "t", value="TEAM", summary="which team")),
+    run=lambda _: 0,
+    commands=(Command("inbox show", "one", arguments=(Argument("N", summary="which"),)),),
+)
 DAEMON = Command(
     "daemon",
     "the daemon",
@@ -179,6 +186,16 @@ class TestGroups:
     def test_options_may_stand_before_it(self) -> None:
         invocation = parse(DAEMON, ["--json", "status"])
         assert (invocation.command.name, invocation.json) == ("daemon status", True)
+
+    def test_may_do_something_by_themselves(self) -> None:
+        for words in ((), ("-a",), ("-t", "show"), ("--team", "show"), ("--team=show", "--all")):
+            assert parse(INBOX, words).command is INBOX
+        assert parse(INBOX, ("-t", "show")).text("team") == "show"
+        assert parse(INBOX, ("show", "3")).command.name == "inbox show"
+        assert parse(INBOX, ("--help",)).wants_help
+        with pytest.raises(WrongUseError, match="there is no command 'corral inbox shwo'") as mistake:
+            parse(INBOX, ("-a", "shwo", "3"))
+        assert "show" in mistake.value.remedy
 
     def test_have_help_of_their_own(self) -> None:
         invocation = parse(DAEMON, ["--help"])

@@ -17,8 +17,14 @@ from tests.unit.client.fake_daemon import FakeDaemon, refusal, table, whole
 
 #: Days ago, so that it does not matter how long the tests before these took.
 NOW = time.time()
-RUNNING = f"shop builder-1 running working 4711 {NOW - 2.5 * 86400} 2 systemd /srv/shop ~ ~ 0"
-FAILED = f"shop builder-2 failed unknown ~ {NOW - 5.5 * 86400} 0 cgroup /srv/shop no_such_command:_claude no_user_bus 0"
+RUNNING = (
+    f"shop builder-1 running working 4711 {NOW - 2.5 * 86400} 2 systemd /srv/shop ~ ~ 0 ~ hook_Stop ~ ~ ~ agent ~ "
+    "8f2e-1 resumed"
+)
+FAILED = (
+    f"shop builder-2 failed unknown ~ {NOW - 5.5 * 86400} 0 cgroup /srv/shop no_such_command:_claude no_user_bus 0 "
+    "~ ~ ~ ~ ~ agent ~ ~ ~"
+)
 
 
 @pytest.fixture
@@ -38,6 +44,22 @@ class TestTable:
             "shop/builder-2 failed: no_such_command:_claude",
         ]
         assert team.last.headers["accept"] == "text/tab-separated-values"
+
+    def test_says_what_an_agent_waits_for_and_how_that_is_known(self, corral: Corral, daemon: FakeDaemon) -> None:
+        waiting = RUNNING.replace("working", "waiting").replace("~ hook_Stop", "permission screen:_permission")
+        daemon.answer("GET", "/v1/agents", table(waiting, FAILED))
+        assert "EVIDENCE" not in corral("ps").out
+        lines = corral("ps", "--wide").out.splitlines()
+        assert lines[0].split()[3:6] == ["ACTIVITY", "EVIDENCE", "PID"]
+        assert lines[1].split()[3:6] == ["waiting", "(permission)", "screen:_permission"]
+        assert lines[2].split()[3:5] == ["-", "-"]
+
+    def test_says_which_conversation_an_agent_has(self, corral: Corral, team: FakeDaemon) -> None:
+        assert "SESSION" not in corral("ps").out
+        heading, first, second, *_ = corral("ps", "--wide").out.splitlines()
+        at = heading.index("SESSION")
+        assert first[at:].startswith("8f2e-1 (resumed) ")
+        assert second[at:].startswith("- ")
 
     def test_of_one_team(self, corral: Corral, team: FakeDaemon) -> None:
         corral("ps", "-t", "shop")
@@ -162,16 +184,33 @@ class TestTheHotPath:
         assert len(ours) <= 16
 
 
+class TestNotices:
+    def test_stand_below_once_for_a_team_and_with_the_last_words_of_what_failed(
+        self, corral: Corral, daemon: FakeDaemon
+    ) -> None:
+        running = RUNNING.replace("hook_Stop ~ ~ ~", "hook_Stop stuck:_look\x1eunhealthy alone ~")
+        failed = FAILED.replace("~ ~ ~ ~ ~ agent", "~ ~ ~ alone first_words\x1elast_\x1b[words agent")
+        daemon.answer("GET", "/v1/agents", table(running, failed))
+        assert corral("ps").out.splitlines()[3:] == [
+            "shop/builder-1: stuck:_look",
+            "shop/builder-1: unhealthy",
+            "shop/builder-2 failed: no_such_command:_claude",
+            "  first_words",
+            "  last_\ufffd[words",
+            "shop: alone",
+        ]
+
+
 class TestProcesses:
     def test_are_counted_where_there_are_any(self, corral: Corral, daemon: FakeDaemon) -> None:
-        daemon.answer("GET", "/v1/agents", table(RUNNING.removesuffix("0") + "3", FAILED))
+        daemon.answer("GET", "/v1/agents", table(RUNNING.replace("~ ~ 0 ", "~ ~ 3 "), FAILED))
         heading, first, second, _ = corral("ps").out.splitlines()
         assert heading.split()[4:7] == ["PID", "PROCS", "UP"]
         assert (first.split()[5], second.split()[5]) == ("3", "-")
 
     @pytest.mark.parametrize("columns", [40, 60, 80, 100, 120])
     def test_give_way_on_a_narrow_terminal(self, real: Instance, daemon: FakeDaemon, columns: int) -> None:
-        daemon.answer("GET", "/v1/agents", table(RUNNING.removesuffix("0") + "12"))
+        daemon.answer("GET", "/v1/agents", table(RUNNING.replace("~ ~ 0 ", "~ ~ 12 ")))
         text = run_on_terminal(real.argv("ps"), columns=columns, env={"NO_COLOR": "1"})[1]
         heading, line = text.replace("\r", "").splitlines()
         assert max(len(heading), len(line)) <= columns

@@ -276,3 +276,24 @@ class TestWithoutADaemon:
     def test_one_is_started(self, corral: Corral, spec: Path) -> None:
         outcome = corral("up")
         assert (outcome.code, outcome.out) == (0, "shop: 2 started, 1 as declared\n")
+
+
+class TestWhatHasToWait:
+    PENDING = result(agent("builder-1", "start"), agent("lead", "pending", detail="waits for db to be ready"))
+
+    def test_is_named_with_the_reason_and_is_no_failure(self, corral: Corral, daemon: FakeDaemon, spec: Path) -> None:
+        daemon.answer("POST", "/v1/up", stream(self.PENDING))
+        done = corral("up", "-f", str(spec))
+        assert done.code == 0
+        assert daemon.last.json()["wait"] is None
+        assert done.out.splitlines() == [
+            "shop: 1 started, 1 pending",
+            "  … lead is pending: waits for db to be ready",
+        ]
+
+    def test_is_one_for_who_wanted_to_wait_for_it(self, corral: Corral, daemon: FakeDaemon, spec: Path) -> None:
+        daemon.answer("POST", "/v1/up", stream(self.PENDING))
+        done = corral("up", "-f", str(spec), "--wait", "2m")
+        assert daemon.last.json()["wait"] == 120
+        assert done.code == 4
+        assert "lead is still pending: waits for db to be ready" in done.err

@@ -37,12 +37,12 @@ def test_an_agent_that_is_missing_is_started() -> None:
     assert actions({}) == [("a", "start", ())]
 
 
-@pytest.mark.parametrize("state", [states.RUNNING, states.STARTING, states.BACKOFF])
+@pytest.mark.parametrize("state", [states.RUNNING, states.STARTING])
 def test_an_agent_that_matches_is_left_alone(state: str) -> None:
     assert actions({"a": agent("a", state)}) == [("a", "keep", ())]
 
 
-@pytest.mark.parametrize("state", [states.STOPPED, states.FAILED, states.PENDING])
+@pytest.mark.parametrize("state", [states.STOPPED, states.FAILED, states.PENDING, states.BACKOFF])
 def test_an_agent_at_rest_is_started(state: str) -> None:
     assert actions({"a": agent("a", state)}) == [("a", "start", ())]
 
@@ -99,8 +99,8 @@ def test_limits_alone_never_restart_an_agent(
     assert (step.adjusts, step.waits) == (differs, ())
 
 
-@pytest.mark.parametrize("state", [states.RUNNING, states.STARTING, states.BACKOFF])
-def test_an_agent_that_runs_or_will_again_is_adjusted(state: str) -> None:
+@pytest.mark.parametrize("state", [states.RUNNING, states.STARTING])
+def test_an_agent_that_runs_is_adjusted(state: str) -> None:
     (step,) = make_plan([("a", LIMITED)], {"a": agent("a", state)})
     assert step.action == "adjust"
 

@@ -8,7 +8,7 @@ MISTAKES = {
     # Unknown
     "a table that is none": Mistake("[agent.builder]\n" + AGENT, 1, "agent", "no such table", "did you mean 'agents'?"),
     "a table of another tool": Mistake(
-        AGENT + "[services]\n", 5, "services", "no such table", "the file takes team"
+        AGENT + "[volumes]\n", 5, "volumes", "no such table", "the file takes team"
     ),
     "a key of the team, nowhere": Mistake('repo = "."\n' + AGENT, 1, "repo", "no such", "it belongs below [team]"),
     "a key of the team, misspelt": Mistake(

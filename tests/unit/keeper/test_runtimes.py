@@ -8,7 +8,7 @@ import pytest
 from corral.domain.errors import NotFoundError
 from corral.keeper.runtimes import Runtimes
 from corral.ports.keeper import ExitStatus, Presence
-from corral.ports.runtime import Session, SessionOrder, View
+from corral.ports.runtime import Screen, Session, SessionOrder, View
 
 OF_TMUX, PLAIN = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
 
@@ -43,10 +43,21 @@ class Kind:
     async def send(self, run: str, text: str, *, enter: bool, pause: float, last: bool = False) -> None:
         self.asked.append(("send", run))
 
+    def keyboard(self, run: str) -> None:
+        self.asked.append(("keyboard", run))
+
+    async def ring(self, text: str) -> int:
+        self.asked.append(("ring", text))
+        return 1
+
     async def screen(self, run: str, history: int = 0) -> list[str]:
         if all(session.run != run for session in self._sessions):
             raise NotFoundError("the agent does not run")
         return [f"screen of {run}"]
+
+    async def screens(self, runs: Sequence[str]) -> dict[str, Screen]:
+        known = {session.run for session in self._sessions}
+        return {run: Screen([f"screen of {run}"], "its title") for run in runs if run in known}
 
     def unwatch(self, runs: Sequence[str]) -> None:
         self.asked.append(("unwatch", list(runs)))
@@ -62,6 +73,9 @@ class Kind:
 
     async def end_server(self, *, answers: bool) -> None:
         self.asked.append(("end", answers))
+
+    async def last_key(self) -> float | None:
+        return None
 
     async def attach_command(self, run: str, *, read_only: bool) -> list[str]:
         return ["attach", run]
@@ -107,6 +121,7 @@ def test_one_that_an_earlier_keeper_started_is_looked_for() -> None:
         both = Runtimes(Kind(terminal=True, sessions=[OF_TMUX]), Kind(terminal=False, sessions=[PLAIN]))
         assert await both.screen(PLAIN) == [f"screen of {PLAIN}"]
         assert await both.screen(OF_TMUX) == [f"screen of {OF_TMUX}"]
+        assert await both.screens([OF_TMUX, PLAIN]) == {OF_TMUX: Screen([f"screen of {OF_TMUX}"], "its title")}
         with pytest.raises(NotFoundError):
             await both.screen("cccccccccccc")
 

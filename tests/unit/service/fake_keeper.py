@@ -8,6 +8,7 @@ from typing import Any
 
 from corral.adapters.files import stamps
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
+from corral.ports.dialogs import Pressed, ScreenSeen
 from corral.ports.keeper import PROTOCOL, ExitStatus, Hello, HostPorts, Inventory, Listening, SeenFile
 from corral.ports.links import RealPath, SymbolicLink, SymbolicLinks
 from corral.ports.processes import Execution, OutputPage, Process, ProcessOrder, Survivor
@@ -106,7 +107,21 @@ class FakeKeeper:
         self.links: list[SymbolicLink] = []
         #: Why no agent can be kept to its ports.
         self.no_own_ports = ""
+        #: What an agent shows, what comes of pressing keys there, and whose process asks for that.
+        self.screen_seen = ScreenSeen()
+        self.pressed = Pressed(outcome="gone")
+        self.agent_asking = ""
         self._waiting = 0
+
+    async def look_at_dialog(self, team: str, run: str) -> ScreenSeen:
+        return self.screen_seen
+
+    async def press(self, team: str, run: str, keys: list[str], mark: str) -> Pressed:
+        self.asked.append(("press", {"run": run, "keys": keys, "mark": mark}))
+        return self.pressed
+
+    async def agent_of_process(self, pid: int) -> str:
+        return self.agent_asking
 
     async def real_paths(self, directory: str, paths: list[str]) -> list[RealPath]:
         """There are no links but one, which leads out, and one directory."""

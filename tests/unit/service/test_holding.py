@@ -13,6 +13,7 @@ from corral.domain import states
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import PROMPT_HELD, PROMPT_SENDING, PROMPT_SENT, PROMPT_WAITING, Agent
 from corral.places import Places
+from corral.ports.keeper import ReadyOrder
 from corral.service.context import Context
 from corral.service.holding import AgentHeld, Holding
 from corral.supervise.registry import Registry
@@ -54,8 +55,8 @@ class Host:
         if frozen in self.refuse:
             raise self.refuse[frozen]
 
-    async def watch_ready(self, _: str, run: str) -> None:
-        self.asked.append(f"watch {run}")
+    async def watch_ready(self, _: str, order: ReadyOrder) -> None:
+        self.asked.append(f"watch {order.run}")
 
 
 class Scene:

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from corral.domain import states
-from corral.domain.records import PROMPT_SENDING, PROMPT_UNKNOWN, PROMPT_WAITING, Agent
+from corral.domain.records import PROMPT_SENDING, PROMPT_WAITING, Agent
 from corral.ports.keeper import ExitStatus, Inventory, Run
+from corral.ports.reports import RunReady
 from corral.supervise import observe
 from tests.support.records import AGENT
 
@@ -120,11 +121,11 @@ def test_a_prompt_that_still_waits_is_watched_for_again() -> None:
     assert findings.await_ready == [waiting]
 
 
-def test_a_prompt_that_was_half_way_is_unknown_and_not_sent_again() -> None:
-    agent, findings = look(
-        replace(AGENT, prompt_state=PROMPT_SENDING), Inventory(team="shop", server="present", runs=[ALIVE])
-    )
-    assert agent.prompt_state == PROMPT_UNKNOWN
+def test_a_prompt_that_was_half_way_is_seen_through() -> None:
+    sending = replace(AGENT, prompt_state=PROMPT_SENDING)
+    agent, findings = look(sending, Inventory(team="shop", server="present", runs=[ALIVE]))
+    assert agent.prompt_state == PROMPT_SENDING
+    assert findings.resume_prompt == [sending]
     assert not findings.await_ready
 
 
@@ -154,3 +155,24 @@ def test_an_agent_without_a_terminal_that_nobody_has_a_record_of_ended_somehow()
     agent, _ = look(PLAIN, Inventory(team="shop", server="absent", survivors={"a": 2}))
     assert agent.state == states.FAILED
     assert agent.reason == "ended, and nobody saw how (the record of its process is gone)"
+
+
+def test_a_run_is_ready_once_and_only_if_it_is_the_one() -> None:
+    findings = observe.Findings()
+    waits = replace(AGENT, ready=False)
+    said = RunReady(team="shop", agent="a", run="r1", evidence="it wrote 'up'")
+    observe.run_ready(findings, replace(waits, run="r0"), said)
+    observe.run_ready(findings, replace(waits, state=states.STOPPING), said)
+    observe.run_ready(findings, AGENT, said)
+    observe.run_ready(findings, replace(waits, paused=True), said)
+    assert not findings.events
+    observe.run_ready(findings, waits, said)
+    assert [event.event for event in findings.events] == ["agent.ready"]
+    assert findings.agents["shop", "a"].ready
+
+
+def test_a_run_that_is_found_and_not_known_to_be_ready_is_watched() -> None:
+    waits = replace(AGENT, ready=False)
+    inventory = Inventory(team="shop", server="present", runs=[Run(agent="a", run="r1", pid=7)])
+    assert observe.from_inventory([waits], inventory, 1.0).await_ready == [waits]
+    assert observe.from_inventory([AGENT], inventory, 1.0).await_ready == []

@@ -33,6 +33,7 @@ def of_cgroup(group: Cgroup, *, agent: str, level: str) -> Usage | None:
         cpu_seconds=cpu.get(b"usage_usec", 0) / 1e6,
         memory_current=memory if memory is not None else _resident(group),
         memory_peak=_number(group, "memory.peak") if accounted else None,
+        memory_reclaimable=_reclaimable(group) if accounted else None,
         memory_limit=_memory_limit(group) if accounted else None,
         tasks=tasks if tasks is not None else _threads(group),
         tasks_limit=_number(group, "pids.max"),
@@ -87,6 +88,11 @@ def _memory_limit(group: Cgroup) -> int | None:
     """Where the kernel kills; where it only slows down if that is all there is."""
     limit = _number(group, "memory.max")
     return limit if limit is not None else _number(group, "memory.high")
+
+
+def _reclaimable(group: Cgroup) -> int:
+    table = _table(group, "memory.stat")
+    return sum(table.get(name, 0) for name in (b"active_file", b"inactive_file", b"slab_reclaimable"))
 
 
 def _number(group: Cgroup, file: str) -> int | None:

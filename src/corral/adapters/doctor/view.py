@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from corral.adapters.doctor import ground, host, population, scopes
 from corral.adapters.doctor.servers import Servers
+from corral.agents import catalogue
 from corral.domain.diagnosis_facts import AgentRecord, Facts, Life, Records, Scope
 from corral.domain.diagnosis_teams import may_be_orphan
 from corral.domain.errors import CorralError
@@ -67,6 +68,7 @@ class LocalHost:
             worktrees=worktrees,
             directories=ground.directories(self._places),
             disks=ground.disks(self._places),
+            bad_profiles=tuple((one.file, one.message, one.remedy) for one in catalogue.problems()),
             host=offers,
             lives=self._lives,
             not_checked=not_checked,

@@ -107,14 +107,10 @@ class LaunchFiles:
         through: Sequence[str] = (),
     ) -> str:
         """See `Launches.write`."""
-        if not _is_directory(self._directory):
-            _remove(self._directory)
-            os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        self._have_directory()
         environment_file = os.path.join(self._directory, f"{agent}.env")
         if environment is not None:
-            lines = [f"export {name}={_quoted(value)}\n" for name, value in environment.items()]
-            self._environments.pop(agent, None)
-            _write_private(environment_file, "".join(lines))
+            self.keep_environment(agent, environment)
         elif not os.path.exists(environment_file):
             raise CorralError(
                 f"the environment that {agent} was started with is gone", "corral up starts it with the present one"
@@ -150,6 +146,18 @@ class LaunchFiles:
         # After the launch file, by which it is found again: however this process dies, it does not stay for good.
         _make_directory(self.own_directory(run))
         return path
+
+    def keep_environment(self, agent: str, environment: Mapping[str, str]) -> None:
+        """See `Launches.keep_environment`."""
+        self._have_directory()
+        lines = [f"export {name}={_quoted(value)}\n" for name, value in environment.items()]
+        self._environments.pop(agent, None)
+        _write_private(os.path.join(self._directory, f"{agent}.env"), "".join(lines))
+
+    def _have_directory(self) -> None:
+        if not _is_directory(self._directory):
+            _remove(self._directory)
+            os.makedirs(self._directory, mode=0o700, exist_ok=True)
 
     def is_gated(self, agent: str, run: str) -> bool:
         """See `Launches.is_gated`."""

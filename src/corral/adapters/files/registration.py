@@ -15,16 +15,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from corral.adapters.files import small_files
 from corral.adapters.git import exclude
-from corral.agents import catalogue
-from corral.agents.catalogue import profiles
+from corral.agents.catalogue import SHIPPED, profiles
 from corral.domain import hook_registration, mcp_registration_json
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.domain.hook_registration import HookFile
 from corral.domain.mcp_registration import NAME, ServerFile, holds_more, is_registered, registered
 from corral.own_command import own_command
 
-#: Where profiles are, and beside them what agents load.
-_HERE = os.path.dirname(os.path.abspath(catalogue.__file__))
 _SERVER_BY_HAND = f"add a server named {NAME} with the command `corral mcp` to it, and commit that"
 _HOOKS_BY_HAND = "add hooks that run `corral hook` to it, as docs/howto/agent-hooks.md shows, and commit that"
 
@@ -54,7 +51,7 @@ def register_hooks(workspace: str, profile: str) -> str:
         return ""
 
     def change(path: str, text: str) -> str | None:
-        return hook_registration.registered(where, path, text, profile, own_command(), _HERE)
+        return hook_registration.registered(where, path, text, profile, own_command(), SHIPPED)
 
     def is_there(path: str, text: str) -> bool:
         return hook_registration.unregistered(where, path, text, profile) is not None

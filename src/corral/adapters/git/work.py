@@ -31,13 +31,29 @@ async def work_in(path: str, branch: str) -> str:
         ours = await asyncio.to_thread(holding_work, path)
     except CorralError as error:
         return f"contents that cannot be checked ({error.message})"
-    untracked = sum(line.startswith("??") for line in changes)
-    counts = [
+    untracked = _untracked(changes)
+    return _counted(
         (len(changes) - untracked, "changed file", "changed files"),
         (untracked + len(ours), "untracked file", "untracked files"),
         (hidden, "file whose changes git does not show", "files whose changes git does not show"),
         (commits, "commit that is nowhere else", "commits that are nowhere else"),
-    ]
+    )
+
+
+async def uncommitted_in(path: str) -> str:
+    """What of the worktree at `path` is in no commit, in words; empty if all of it is."""
+    changes = (await git(path, *STATUS)).splitlines()
+    untracked = _untracked(changes)
+    return _counted(
+        (len(changes) - untracked, "changed file", "changed files"), (untracked, "untracked file", "untracked files")
+    )
+
+
+def _untracked(changes: Sequence[str]) -> int:
+    return sum(line.startswith("??") for line in changes)
+
+
+def _counted(*counts: tuple[int, str, str]) -> str:
     return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counts if count)
 
 

@@ -15,7 +15,7 @@ from corral.adapters.git.branches import Names, Survey, choose
 from corral.adapters.git.command import git
 from corral.adapters.git.exclude import drop_unused
 from corral.adapters.git.guard import Guard
-from corral.adapters.git.work import branch_exists, commits_nowhere_else, work_in
+from corral.adapters.git.work import branch_exists, commits_nowhere_else, uncommitted_in, work_in
 from corral.adapters.git.worktrees import (
     Worktree,
     branch_of,
@@ -32,6 +32,7 @@ from corral.domain.enforcement import ALLOW, Enforcement
 from corral.domain.errors import BadSpecError, CorralError, RefusedError
 from corral.git import GitError
 from corral.places import Places
+from corral.ports.conversations import ForkPoint
 from corral.ports.keeper import Repository, Workspace, WorkspaceRemoval
 from corral.repository import look
 
@@ -57,7 +58,9 @@ class GitWorkspaces:
         """See `Workspaces.repository`."""
         return Repository(**asdict(await asyncio.to_thread(look, path)))
 
-    async def prepare(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
+    async def prepare(
+        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""
+    ) -> Workspace:
         """See `Workspaces.prepare`."""
         try:
             if kind != "worktree":
@@ -67,10 +70,18 @@ class GitWorkspaces:
             common = await common_dir(repo)
             async with turn(common):
                 known = await survey(common, repo)
-                made = await self._worktree(self._own(team, agent), repo, Names.of(team, agent, self._instance), known)
+                names = Names.of(team, agent, self._instance)
+                made = await self._worktree(self._own(team, agent), repo, names, known, start or "HEAD")
                 return msgspec.structs.replace(made, path=path)
         except OSError as error:
             raise _cannot_make(path, error) from error
+
+    async def fork_point(self, path: str) -> ForkPoint:
+        """See `Workspaces.fork_point`."""
+        return ForkPoint(
+            commit=(await git(path, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")).strip(),
+            uncommitted=await uncommitted_in(path),
+        )
 
     async def guard(self, *, team: str, agent: str, path: str, enforcement: Enforcement, target: str) -> str:
         """See `Workspaces.guard`. Only worktrees that Corral made are ever guarded."""
@@ -207,7 +218,7 @@ class GitWorkspaces:
         except (CorralError, OSError) as error:
             log.warning("%s is gone, and git still knows it: %s", path, error)
 
-    async def _worktree(self, path: str, repo: str, names: Names, known: Survey) -> Workspace:
+    async def _worktree(self, path: str, repo: str, names: Names, known: Survey, start: str) -> Workspace:
         if link := link_on_the_way(path):
             raise RefusedError(
                 f"{link} is in the way: it is a symbolic link, and Corral follows none there",
@@ -220,25 +231,25 @@ class GitWorkspaces:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         branch = choose(names, known, path, repo)
         try:
-            note = await self._add(path, repo, branch, known)
+            note = await self._add(path, repo, branch, known, start)
         except GitError as error:
             if "already" not in error.message or branch not in error.message:
                 raise
             # Somebody is on it in a way that git does not list, such as in the middle of a rebase.
             known = replace(known, holders={**known.holders, branch: "another worktree"})
             branch = choose(names, known, path, repo)
-            note = await self._add(path, repo, branch, known)
+            note = await self._add(path, repo, branch, known, start)
         if branch == names.own and (holder := known.holder(names.plain, path)):
             taken = f"on branch {branch}, because {names.plain} is taken by {holder}"
             note = f"{taken}; {note}" if note else taken
         return Workspace(path=path, kind="worktree", branch=branch, created=True, note=note)
 
-    async def _add(self, path: str, repo: str, branch: str, known: Survey) -> str:
+    async def _add(self, path: str, repo: str, branch: str, known: Survey, start: str) -> str:
         """Make the worktree; what a person should know of it. If git refuses, nothing of it stays."""
         # --force: our own path may still be registered after somebody deleted the directory by hand.
         force = ["--force"] if path in known.worktrees else []
         there = branch in known.branches
-        source = [path, branch] if there else ["--no-track", "-b", branch, path, "HEAD"]
+        source = [path, branch] if there else ["--no-track", "-b", branch, path, start]
         try:
             await git(repo, "worktree", "add", *force, *source, making=True)
         except GitError:

@@ -20,7 +20,7 @@ from corral.domain.terminal_text import TextCleaner
 from corral.ports.keeper import ExitStatus
 from corral.ports.processes import RUN_PREFIX, Process, Processes, ProcessOrder
 from corral.ports.recording import Launches
-from corral.ports.runtime import RuntimeListener, Session, SessionOrder, View
+from corral.ports.runtime import RuntimeListener, Screen, Session, SessionOrder, View
 
 log = logging.getLogger("corral.keeper")
 
@@ -169,6 +169,9 @@ class ProcessRuntime:
                     "without stdin = false in corral.toml it stays open",
                 ) from error
 
+    def keyboard(self, run: str) -> None:
+        """See `Runtime.keyboard`. There is none: words are written to a pipe."""
+
     async def screen(self, run: str, history: int = 0) -> list[str]:
         """See `Runtime.screen`."""
         one = await self._find(run)
@@ -188,6 +191,14 @@ class ProcessRuntime:
             lines.pop()
         return lines[-(_SCREEN_LINES + history) :]
 
+    async def ring(self, text: str) -> int:  # noqa: ARG002 - nobody is attached to what has no terminal
+        """See `Runtime.ring`."""
+        return 0
+
+    async def last_key(self) -> float | None:
+        """See `Runtime.last_key`: there are no keys."""
+        return None
+
     async def attach_command(self, run: str, *, read_only: bool) -> list[str]:  # noqa: ARG002 - it always is
         """See `Runtime.attach_command`: what follows its output."""
         one = await self._find(run)
@@ -195,6 +206,10 @@ class ProcessRuntime:
         return [sys.executable, "-P", "-m", "corral", "logs", "--follow", "--team", self._team, one.session.agent]
 
     # Ending
+
+    async def screens(self, runs: Sequence[str]) -> dict[str, Screen]:  # noqa: ARG002
+        """See `Runtime.screens`. There are no terminals."""
+        return {}
 
     def unwatch(self, runs: Sequence[str]) -> None:
         """See `Runtime.unwatch`."""

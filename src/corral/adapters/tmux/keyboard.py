@@ -20,25 +20,35 @@ async def type_into(
     The text goes through a private file: no length limit, no quoting, nothing in an argv. Line feeds become carriage
     returns, as in a paste by hand. Keys sent in copy mode would be lost, so the mode is left first.
     """
+    (in_mode,) = await client.ask(["display-message", "-p", "-t", pane_id, "#{pane_in_mode}"])
+    if in_mode and in_mode[0] not in ("", "0"):
+        await leave_mode(client, pane_id)
+    await paste_into(client, pane_id, text, scratch_dir=scratch_dir)
+    if enter:
+        # Programs that see keys arrive in a burst take an Enter within it for part of the paste.
+        await asyncio.sleep(pause)
+        await client.ask(["send-keys", "-t", pane_id, "Enter"])
+
+
+async def leave_mode(client: ControlClient, pane_id: str) -> None:
+    """Have keys go to the program again, and not to tmux itself."""
+    await client.ask(["send-keys", "-t", pane_id, "-X", "cancel"])
+
+
+async def paste_into(client: ControlClient, pane_id: str, text: str, *, scratch_dir: str) -> None:
+    """Paste `text`, as `type_into` does, and no more."""
     name = f"corral-{secrets.token_hex(6)}"
     path = os.path.join(scratch_dir, name)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(text.encode())
     try:
-        (in_mode,) = await client.ask(["display-message", "-p", "-t", pane_id, "#{pane_in_mode}"])
-        if in_mode and in_mode[0] not in ("", "0"):
-            await client.ask(["send-keys", "-t", pane_id, "-X", "cancel"])
         await client.ask(["load-buffer", "-b", name, path])
         pasted, _ = await client.try_many([[_paste(name, pane_id, "-p")], [["delete-buffer", "-b", name]]])
         if isinstance(pasted, TmuxRefusedError):
             raise pasted
     finally:
         os.unlink(path)
-    if enter:
-        # Programs that see keys arrive in a burst take an Enter within it for part of the paste.
-        await asyncio.sleep(pause)
-        await client.ask(["send-keys", "-t", pane_id, "Enter"])
 
 
 async def answer_call(client: ControlClient, pane_id: str) -> None:

@@ -20,15 +20,18 @@ from corral.adapters.tmux import identity
 from corral.adapters.tmux.birth import start_server
 from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlClient, TmuxRefusedError
 from corral.adapters.tmux.keyboard import type_into
+from corral.adapters.tmux.last_keys import last_key
+from corral.adapters.tmux.pane_keyboard import PaneKeyboard
 from corral.adapters.tmux.pane_table import LAST_OUTPUT_SECONDS, PaneTable
 from corral.adapters.tmux.panes import FORMAT, NEW_FORMAT, Census, Pane, new_pane, take_census
 from corral.adapters.tmux.probe import answer
-from corral.adapters.tmux.screens import read_screen
+from corral.adapters.tmux.ringing import ring_clients
+from corral.adapters.tmux.screens import read_screen, read_screens
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.domain.messages import neutralised
 from corral.ports.keeper import ExitStatus
-from corral.ports.runtime import RuntimeListener, Session, SessionOrder, View
+from corral.ports.runtime import RuntimeListener, Screen, Session, SessionOrder, View
 
 #: Agent names hold no underscore, so no agent can take this name.
 HUB = "_hub"
@@ -199,6 +202,10 @@ class TmuxRuntime:
             except TmuxRefusedError as refusal:
                 raise ended from refusal
 
+    def keyboard(self, run: str) -> PaneKeyboard:
+        """See `Runtime.keyboard`."""
+        return PaneKeyboard(lambda: self._find(run), self._scratch_dir)
+
     async def screen(self, run: str, history: int = 0) -> list[str]:
         """See `Runtime.screen`."""
         client, pane = await self._find(run)
@@ -206,6 +213,25 @@ class TmuxRuntime:
         while lines and not lines[-1].strip():
             lines.pop()
         return lines
+
+    async def ring(self, text: str) -> int:
+        """See `Runtime.ring`."""
+        client = await self._connect(create=False)
+        return 0 if client is None else await ring_clients(client, text)
+
+    async def last_key(self) -> float | None:
+        """See `Runtime.last_key`."""
+        client = await self._connect(create=False)
+        return None if client is None else await last_key(client)
+
+    async def screens(self, runs: Sequence[str]) -> dict[str, Screen]:
+        """See `Runtime.screens`."""
+        client = await self._connect(create=False)
+        panes = {self._panes[run].pane_id: run for run in runs if run in self._panes}
+        if client is None or not panes:
+            return {}
+        shown = await read_screens(client, list(panes), scratch_dir=self._scratch_dir)
+        return {panes[pane_id]: screen for pane_id, screen in shown.items()}
 
     async def attach_command(self, run: str, *, read_only: bool) -> list[str]:
         """See `Runtime.attach_command`. Looks first: somebody may have killed the session that is to be joined."""

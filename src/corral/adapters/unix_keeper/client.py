@@ -9,7 +9,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from corral.adapters.unix_keeper.checking import CheckCalls
+from corral.adapters.unix_keeper.conversations import ConversationCalls
+from corral.adapters.unix_keeper.dialogs import DialogCalls
 from corral.adapters.unix_keeper.merging import MergeCalls
+from corral.adapters.unix_keeper.typing import TypingCalls
 from corral.domain.enforcement import Enforcement
 from corral.domain.errors import CorralError, UnavailableError, from_json
 from corral.domain.limits import Limits
@@ -26,14 +30,17 @@ from corral.ports.keeper import (
     Launch,
     Listening,
     LogPage,
+    ReadyOrder,
     Repository,
     SeenFile,
     Started,
     TeamOrder,
+    TerminalShown,
     Workspace,
     WorkspaceRemoval,
 )
 from corral.ports.links import RealPath, SymbolicLinks
+from corral.ports.memory import HostMemory
 from corral.ports.processes import Execution, Process, ProcessOrder
 from corral.ports.reports import Report
 from corral.ports.usage import Usage
@@ -53,7 +60,7 @@ _SILENCE_SECONDS, _SIGN_SECONDS = 4.0, 5.0
 _STILL_SILENT_SECONDS = 1.0
 
 
-class KeeperClient(MergeCalls):
+class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, TypingCalls):
     """See `ports.keeper.Keeper`."""
 
     def __init__(
@@ -116,9 +123,19 @@ class KeeperClient(MergeCalls):
             FileHistory, "file_history", SEND_SECONDS, repo=repo, path=path, workspaces=workspaces, limit=limit
         )
 
-    async def prepare_workspace(self, *, team: str, agent: str, kind: str, path: str, repo: str | None) -> Workspace:
+    async def prepare_workspace(
+        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""
+    ) -> Workspace:
         return await self._call(
-            Workspace, "prepare_workspace", _SLOW_SECONDS, team=team, agent=agent, kind=kind, path=path, repo=repo
+            Workspace,
+            "prepare_workspace",
+            _SLOW_SECONDS,
+            team=team,
+            agent=agent,
+            kind=kind,
+            path=path,
+            repo=repo,
+            start=start,
         )
 
     async def guard_workspace(
@@ -182,8 +199,14 @@ class KeeperClient(MergeCalls):
     async def over(self, team: str, runs: dict[str, str]) -> list[str]:
         return await self._call(list[str], "over", team=team, runs=runs)
 
-    async def watch_ready(self, team: str, run: str) -> None:
-        await self._call(type(None), "watch_ready", team=team, run=run)
+    async def watch_ready(self, team: str, order: ReadyOrder) -> None:
+        await self._call(type(None), "watch_ready", team=team, order=order)
+
+    async def keep_environments(self, team: str, environments: dict[str, dict[str, str]]) -> None:
+        await self._call(type(None), "keep_environments", team=team, environments=environments)
+
+    async def host_memory(self, teams: list[str]) -> HostMemory:
+        return await self._call(HostMemory, "host_memory", teams=teams)
 
     async def stop(self, team: str, runs: dict[str, str], grace: float, *, spare: bool) -> Ended:
         return await self._call(Ended, "stop", _SLOW_SECONDS + grace, team=team, runs=runs, grace=grace, spare=spare)
@@ -197,14 +220,11 @@ class KeeperClient(MergeCalls):
     async def census(self, team: str) -> list[Check]:
         return await self._call(list[Check], "census", team=team)
 
-    async def send(self, team: str, run: str, text: str, *, enter: bool, last: bool) -> None:
-        await self._call(type(None), "send", SEND_SECONDS, team=team, run=run, text=text, enter=enter, last=last)
-
     async def forget_agent(self, team: str, agent: str) -> None:
         await self._call(type(None), "forget_agent", team=team, agent=agent)
 
-    async def screen(self, team: str, run: str) -> list[str]:
-        return await self._call(list[str], "screen", team=team, run=run)
+    async def screen(self, team: str, run: str) -> TerminalShown:
+        return await self._call(TerminalShown, "screen", team=team, run=run)
 
     async def attach_command(self, team: str, run: str, *, read_only: bool) -> list[str]:
         return await self._call(list[str], "attach_command", team=team, run=run, read_only=read_only)

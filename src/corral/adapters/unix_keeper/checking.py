@@ -1,0 +1,26 @@
+"""The calls about looking after agents to a keeper at the other end of a stream. See `ports.checking.Checking`."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from corral.ports.checking import Checked, LastKey
+from corral.ports.processes import ProcessOrder
+
+_T = TypeVar("_T")
+#: What comes to the time that a check may take: to start it, and to end what it left.
+_CHECK_SECONDS = 30.0
+_LOOK_SECONDS = 10.0
+
+
+class CheckCalls:
+    """Part of a client, which knows how a call is made."""
+
+    async def _call(self, answer: type[_T], verb: str, seconds: float | None = None, **arguments: Any) -> _T:
+        raise NotImplementedError
+
+    async def check(self, team: str, order: ProcessOrder, within: float) -> Checked:
+        return await self._call(Checked, "check", within + _CHECK_SECONDS, team=team, order=order, within=within)
+
+    async def last_key(self, team: str) -> LastKey:
+        return await self._call(LastKey, "last_key", _LOOK_SECONDS, team=team)

@@ -1,0 +1,48 @@
+"""The calls about conversations to a keeper at the other end of a stream. See `ports.conversations.Conversing`."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from corral.ports.conversations import ConversationsSeen, ForkPoint
+
+_T = TypeVar("_T")
+#: Somebody may have kept thousands of conversations, or have a large worktree, on a slow disk.
+_SECONDS = 60.0
+
+
+class ConversationCalls:
+    """Part of a client, which knows how a call is made."""
+
+    async def _call(self, answer: type[_T], verb: str, seconds: float | None = None, **arguments: Any) -> _T:
+        raise NotImplementedError
+
+    async def look_for_conversation(
+        self,
+        *,
+        team: str,
+        agent: str,
+        profile: str,
+        directory: str,
+        since: float,
+        session: str,
+        environment: dict[str, str] | None,
+    ) -> ConversationsSeen:
+        return await self._call(
+            ConversationsSeen,
+            "look_for_conversation",
+            _SECONDS,
+            team=team,
+            agent=agent,
+            profile=profile,
+            directory=directory,
+            since=since,
+            session=session,
+            environment=environment,
+        )
+
+    async def copy_environment(self, *, team: str, source: str, agent: str, own: dict[str, str]) -> None:
+        await self._call(type(None), "copy_environment", team=team, source=source, agent=agent, own=own)
+
+    async def fork_point(self, path: str) -> ForkPoint:
+        return await self._call(ForkPoint, "fork_point", _SECONDS, path=path)

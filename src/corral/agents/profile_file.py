@@ -1,0 +1,212 @@
+"""Reading the file of a profile strictly: whatever is wrong with it is told, with file, line and key. Pure."""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Callable
+
+from corral.agents.profile import Profile
+from corral.agents.profile_resume import resume_ways
+from corral.domain import activity, names
+from corral.domain.hook_registration import HookFile
+from corral.domain.mcp_registration import ARGUMENTS, PROGRAM, ServerFile
+from corral.domain.screens import Rule
+from corral.domain.spec_problems import Problems, one_of
+from corral.domain.spec_syntax import load
+from corral.domain.spec_table import Table
+
+_KEYS = (
+    *("name", "title", "executable", "command", "ready", "draft", "paste_pause", "note"),
+    *("screen", "mcp", "hooks", "resume"),
+)
+_SCREEN_KEYS = ("name", "says", "about", "lines", "block", "unless", "title", "approve", "deny")
+_MCP_KEYS = ("files", "table", "entry")
+_HOOK_KEYS = ("files", "events", "plugin", "list", "note")
+_LONGEST_PAUSE = 10.0
+_SAYS = (activity.WORKING, activity.WAITING, activity.IDLE)
+#: More rules than any program has screens: they are gone through for each look.
+_MOST_RULES = 50
+
+
+def read_profile(text: str, file: str) -> Profile:
+    """The profile that `text`, the contents of `file`, describes. Raises BadSpecError with every mistake in it."""
+    problems = Problems(file, text)
+    table = Table(problems, (), load(text, file))
+    table.only(_KEYS)
+    name = table.need("name", str, 'name = "claude"') or ""
+    if name and (not names.is_valid(name) or os.path.basename(file) != f"{name}.toml"):
+        table.wrong("name", "this is not the name of the file, or no valid name", f"a name has {names.RULE}")
+    executable = table.need("executable", str, 'executable = "claude"') or ""
+    command = _strings(table, "command", 'command = ["claude"]')
+    if executable and command and command[0] != executable:
+        table.wrong("command", "this does not begin with the executable", f'such as command = ["{executable}"]')
+    profile = Profile(
+        name=name,
+        title=table.need("title", str, 'title = "Claude Code"') or "",
+        executable=executable,
+        command=command,
+        ready=_patterns(table, "ready"),
+        paste_pause=_seconds(table, "paste_pause"),
+        note=table.need("note", str, 'note = "Needs an account."') or "",
+        file=file,
+        draft_pattern=_draft(table),
+        rules=_rules(table),
+        mcp=_server_file(table),
+        hooks=_hook_file(table),
+        resume=resume_ways(table),
+    )
+    problems.raise_if_any()
+    return profile
+
+
+def _draft(table: Table) -> str:
+    pattern = table.take("draft", str, "draft = '^> (?P<text>.+)$'") or ""
+    if pattern and _is_pattern(table, "draft", "this", pattern) and "text" not in re.compile(pattern).groupindex:
+        table.wrong("draft", "this has no group `text`", "such as draft = '^> (?P<text>.+)$'")
+    return pattern
+
+
+def _rules(profile: Table) -> tuple[Rule, ...]:
+    found = profile.take("screen", list, '[[screen]] with name = "idle" and says = "idle"') or []
+    if len(found) > _MOST_RULES:
+        profile.wrong("screen", f"there are {len(found)} rules", f"at most {_MOST_RULES} can be gone through")
+        return ()
+    rules: list[Rule] = []
+    for number, entry in enumerate(found, 1):
+        if not isinstance(entry, dict):
+            profile.wrong("screen", f"entry {number} is no table", 'such as [[screen]] with name = "idle"')
+            continue
+        rule = _rule(Table(profile.problems, ("screen",), entry), number)
+        if any(rule.name == other.name for other in rules):
+            profile.wrong("screen", f"rule {number} has the name of another, {rule.name}", "give each its own name")
+        rules.append(rule)
+    return tuple(rules)
+
+
+def _rule(table: Table, number: int) -> Rule:
+    def wrong(key: str, message: str, remedy: str) -> None:
+        table.wrong(key, f"rule {number}: {message}", remedy)
+
+    table.only(_SCREEN_KEYS)
+    says = table.data.get("says")
+    if says not in _SAYS:
+        wrong("says", "this is no activity", f"it is {one_of(_SAYS)}")
+    about = table.take("about", str, 'about = "permission"') or ""
+    if (says == activity.WAITING) != (about in activity.ABOUT):
+        wrong("about", "what an agent that waits is waiting for, and no other", f"it is {one_of(activity.ABOUT)}")
+    lines = _optional_patterns(table, "lines", wrong)
+    title = table.take("title", str, "title = '^x: working'") or ""
+    if title:
+        _is_pattern(table, "title", f"rule {number}: this", title)
+    block = table.take("block", str, "block = '^---\\n> .*\\n---$'") or ""
+    if block:
+        _is_pattern(table, "block", f"rule {number}: this", block)
+    if not lines and not title and not block:
+        wrong("lines", "nothing says when it fits", "give lines, block or title")
+    name = table.need("name", str, 'name = "permission"') or ""
+    if name and not names.is_valid(name):
+        wrong("name", "this is no valid name", f"a name has {names.RULE}")
+    return Rule(
+        name=name,
+        says=str(says),
+        about=about,
+        lines=lines,
+        block=block,
+        unless=_optional_patterns(table, "unless", wrong),
+        title=title,
+        approve=_strings(table, "approve", 'approve = ["Enter"]', needed=False),
+        deny=_strings(table, "deny", 'deny = ["Escape"]', needed=False),
+    )
+
+
+def _server_file(profile: Table) -> ServerFile | None:
+    table = profile.table("mcp", '[mcp] with files = [".mcp.json"]')
+    if table is None:
+        return None
+    table.only(_MCP_KEYS)
+    files = _files(table, 'files = [".mcp.json"]')
+    example = f'entry = {{ command = "{PROGRAM}", args = ["{ARGUMENTS}"] }}'
+    return ServerFile(
+        files=files,
+        table=table.need("table", str, 'table = "mcpServers"') or "",
+        entry=table.need("entry", dict, example) or {},
+    )
+
+
+def _hook_file(profile: Table) -> HookFile | None:
+    table = profile.table("hooks", '[hooks] with files = [".x/settings.json"]')
+    if table is None:
+        return None
+    table.only(_HOOK_KEYS)
+    plugin = table.take("plugin", str, 'plugin = "x.js"') or ""
+    events = table.take("events", dict, 'events = { Stop = "" }') or {}
+    if bool(plugin) == bool(events) or bool(plugin) != bool(table.data.get("list")):
+        table.wrong("events", "hooks are commands or a plugin", "give events, or plugin and list")
+    if not all(isinstance(matcher, str) for matcher in events.values()):
+        table.wrong("events", "each event needs a text", 'such as events = { PreToolUse = "Write", Stop = "" }')
+    return HookFile(
+        files=_files(table, 'files = [".x/settings.json"]'),
+        events={event: str(matcher) for event, matcher in events.items()},
+        plugin=plugin,
+        list=table.take("list", str, 'list = "plugin"') or "",
+        note=table.take("note", str, 'note = "Asks once."') or "",
+    )
+
+
+def _files(table: Table, example: str) -> tuple[str, ...]:
+    """Paths that stay in a workspace."""
+    files = _strings(table, "files", example)
+    if any(os.path.isabs(file) or os.path.normpath(file) != file or file.startswith("..") for file in files):
+        table.wrong("files", "this leads out of the workspace, or there by a detour", f"such as {example}")
+    return files
+
+
+def _strings(table: Table, key: str, example: str, *, needed: bool = True) -> tuple[str, ...]:
+    values = table.need(key, list, example) if needed else table.take(key, list, example)
+    if values is None:
+        return ()
+    kept = tuple(value for value in values if isinstance(value, str) and value)
+    if not kept or len(kept) != len(values):
+        table.wrong(key, "this must be an array of strings that are not empty", f"such as {example}")
+    return kept
+
+
+def _patterns(table: Table, key: str) -> tuple[str, ...]:
+    patterns = _strings(table, key, f"{key} = ['^> $']")
+    for number, pattern in enumerate(patterns, 1):
+        _is_pattern(table, key, f"pattern {number}", pattern)
+    return patterns
+
+
+def _optional_patterns(table: Table, key: str, wrong: Callable[[str, str, str], None]) -> tuple[str, ...]:
+    patterns = _strings(table, key, f"{key} = ['^> $']", needed=False)
+    for number, pattern in enumerate(patterns, 1):
+        _is_pattern(table, key, f"pattern {number}", pattern, wrong)
+    return patterns
+
+
+def _is_pattern(
+    table: Table, key: str, what: str, pattern: str, wrong: Callable[[str, str, str], None] | None = None
+) -> bool:
+    """True if it is one that does not match everything; else that is a problem."""
+    tell = wrong or table.wrong
+    try:
+        matches_nothing = re.search(pattern, "") is not None
+    except re.error as error:
+        tell(key, f"{what} is no regular expression: {error}", "see the documentation of re")
+        return False
+    if matches_nothing:
+        tell(key, f"{what} is found in every line", "name what only the wanted line shows")
+        return False
+    return True
+
+
+def _seconds(table: Table, key: str) -> float:
+    value = table.data.get(key)
+    seconds = float(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    if seconds is None:
+        seconds = table.need(key, float, f"{key} = 0.2")
+    if seconds is not None and not 0 <= seconds <= _LONGEST_PAUSE:
+        table.wrong(key, "this is out of range", f"seconds from 0 to {_LONGEST_PAUSE:g}, such as {key} = 0.2")
+    return seconds or 0.0

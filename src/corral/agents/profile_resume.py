@@ -1,0 +1,68 @@
+"""Reading `[resume]` of a profile: how a program continues its conversations. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from corral.domain.conversations import NEW, SESSION, Transcripts, Ways
+from corral.domain.spec_table import Table
+
+_KEYS = ("words", "fork", "begin", "unless", "transcripts")
+_TRANSCRIPT_KEYS = ("roots", "files", "session", "directory")
+
+
+def resume_ways(profile: Table) -> Ways | None:
+    """What the table says; None if there is none."""
+    table = profile.table("resume", '[resume] with words = ["--resume", "{session}"]')
+    if table is None:
+        return None
+    table.only(_KEYS)
+    words = _words(table, "words", f'words = ["--resume", "{SESSION}"]', needed=True)
+    if words and SESSION not in words:
+        table.wrong("words", "this does not name the conversation", f'such as words = ["--resume", "{SESSION}"]')
+    fork = _words(table, "fork", f'fork = ["fork", "{SESSION}"]')
+    if fork and SESSION not in fork:
+        table.wrong("fork", "this does not name the conversation", f'such as fork = ["fork", "{SESSION}"]')
+    begin = _words(table, "begin", f'begin = ["--session-id", "{NEW}"]')
+    if begin and NEW not in begin:
+        table.wrong("begin", "this does not name the new conversation", f'such as begin = ["--session-id", "{NEW}"]')
+    return Ways(
+        resume=words,
+        fork=fork,
+        begin=begin,
+        unless=_words(table, "unless", 'unless = ["--continue"]'),
+        transcripts=_transcripts(table),
+    )
+
+
+def _transcripts(resume: Table) -> Transcripts | None:
+    table = resume.table("transcripts", '[resume.transcripts] with roots = ["~/.x/sessions"]')
+    if table is None:
+        return None
+    table.only(_TRANSCRIPT_KEYS)
+    roots = _words(table, "roots", 'roots = ["$X_HOME/sessions", "~/.x/sessions"]', needed=True)
+    if any(not root.startswith(("~/", "$", "/")) for root in roots):
+        table.wrong("roots", "these must begin with ~/, a variable or /", 'such as roots = ["~/.x/sessions"]')
+    files = _words(table, "files", 'files = ["*/*.jsonl"]', needed=True)
+    if any(part in ("..", "**") for file in files for part in file.split("/")):
+        table.wrong("files", "patterns name each directory on the way", 'such as files = ["*/*.jsonl"]')
+    example = r"session = '(?P<session>[0-9a-f-]{36})\.jsonl'"
+    session = table.need("session", str, example) or ""
+    try:
+        if session and "session" not in re.compile(session).groupindex:
+            table.wrong("session", "this has no group `session`", f"such as {example}")
+    except re.error as error:
+        table.wrong("session", f"this is no regular expression: {error}", f"such as {example}")
+    return Transcripts(
+        roots=roots, files=files, session=session, directory=table.need("directory", str, 'directory = "cwd"') or ""
+    )
+
+
+def _words(table: Table, key: str, example: str, *, needed: bool = False) -> tuple[str, ...]:
+    values = table.need(key, list, example) if needed else table.take(key, list, example)
+    if values is None:
+        return ()
+    kept = tuple(value for value in values if isinstance(value, str) and value)
+    if not kept or len(kept) != len(values):
+        table.wrong(key, "this must be an array of strings that are not empty", f"such as {example}")
+    return kept

@@ -1,0 +1,66 @@
+"""The routes of what waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from corral.api import answers, inbox_answers, inbox_bodies, requests
+from corral.domain.inbox_records import SNOOZED, number_of
+from corral.service.inbox import InboxService
+from corral.service.resolve import find_team
+from corral.supervise.registry import Registry
+
+
+class InboxApi:
+    """One method a route."""
+
+    def __init__(self, registry: Registry, inbox: InboxService) -> None:
+        self._registry = registry
+        self._inbox = inbox
+
+    async def list_entries(self, request: Request) -> Response:
+        return answers.json(self._entries(self._team(request), everything=requests.flag(request, "all")))
+
+    async def watch_entries(self, request: Request) -> Response:
+        team = self._team(request)
+
+        async def told() -> AsyncIterator[inbox_answers.Entries]:
+            while True:
+                yield self._entries(team, everything=False)
+                await self._inbox.change()
+
+        return answers.lines(told())
+
+    async def show_entry(self, request: Request) -> Response:
+        return answers.json(inbox_answers.whole(self._inbox.show(_number(request))))
+
+    async def claim_entry(self, request: Request) -> Response:
+        claimed = await self._inbox.claim(requests.caller(request), _number(request))
+        return answers.json(inbox_answers.entry(claimed))
+
+    async def answer_entry(self, request: Request) -> Response:
+        answer = (await requests.body(request, inbox_bodies.AnswerBody)).answer()
+        who, pid = requests.caller(request), requests.caller_pid(request)
+        answered = await self._inbox.answer(who, pid, _number(request), answer)
+        return answers.json(inbox_answers.entry(answered))
+
+    async def snooze_entry(self, request: Request) -> Response:
+        order = await requests.body(request, inbox_bodies.SnoozeBody)
+        snoozed = await self._inbox.snooze(requests.caller(request), _number(request), order.seconds)
+        return answers.json(inbox_answers.entry(snoozed))
+
+    def _entries(self, team: str, *, everything: bool) -> inbox_answers.Entries:
+        found = self._inbox.list(team=team, everything=everything)
+        waiting = sum(entry.waits and entry.state != SNOOZED for entry in found)
+        return inbox_answers.Entries(waiting=waiting, entries=[inbox_answers.entry(entry) for entry in found])
+
+    def _team(self, request: Request) -> str:
+        team = requests.text(request, "team")
+        return find_team(self._registry, name=team).name if team else ""
+
+
+def _number(request: Request) -> int:
+    return number_of(request.path_params["entry"])

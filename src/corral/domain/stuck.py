@@ -1,0 +1,51 @@
+"""Whether an agent that works has come to a stop. Pure.
+
+It is looked at a few times within the time that its file says. If it was working at every look, and nothing came to
+its screen between any two of them, it is stuck: it is told so first, and if that moves nothing, a person is. Nothing is
+ever done to it. Only looks are counted, so nobody's clock matters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: So many looks in the time that the file says.
+LOOKS = 4
+#: So many looks without a change after it was told: what was said to it changes the screen as well.
+_LOOKS_AFTER_NUDGE = 2
+#: So many looks in a row that saw something new, and it goes on by itself.
+_LOOKS_OF_LIFE = 2
+
+NOTHING, NUDGE, PERSON, MOVED_ON = "nothing", "nudge", "person", "moved-on"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the looks at one run have shown."""
+
+    run: str
+    #: When it last wrote something, by whatever clock: only whether that is another one matters.
+    output: float | None
+    #: Looks in a row without anything new, and with.
+    still: int = 0
+    lively: int = 0
+
+
+def looked(seen: Seen | None, run: str, output: float | None) -> Seen:
+    """After one more look."""
+    if seen is None or seen.run != run:
+        return Seen(run=run, output=output)
+    if seen.output == output:
+        return Seen(run=run, output=output, still=seen.still + 1)
+    return Seen(run=run, output=output, lively=seen.lively + 1)
+
+
+def verdict(seen: Seen, *, nudged: bool, stuck: bool, has_nudge: bool) -> str:
+    """What follows: nothing, a word to the agent, one to a person; or that one which was told, or stuck, moved on."""
+    if nudged or stuck:
+        if seen.lively >= (1 if stuck else _LOOKS_OF_LIFE):
+            return MOVED_ON
+        return PERSON if not stuck and seen.still >= _LOOKS_AFTER_NUDGE else NOTHING
+    if seen.still < LOOKS:
+        return NOTHING
+    return NUDGE if has_nudge else PERSON

@@ -1,0 +1,44 @@
+"""The verbs about questions on screens, done on this host. See `ports.dialogs.Dialogs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from corral.ports.dialogs import Announced, Pressed, ScreenSeen
+from corral.ports.merging import GateOrder, GateSeen
+
+if TYPE_CHECKING:
+    from corral.keeper.team import TeamKeeper
+    from corral.keeper.tools import HostTools
+
+
+class DialogVerbs:
+    """Each goes to the team that it is of."""
+
+    _tools: HostTools
+    _teams: dict[str, TeamKeeper]
+    _team: Callable[[str], TeamKeeper]
+
+    async def look_at_dialog(self, team: str, run: str) -> ScreenSeen:
+        return await self._team(team).dialogs.look(run)
+
+    async def press(self, team: str, run: str, keys: list[str], mark: str) -> Pressed:
+        return await self._team(team).dialogs.press(run, keys, mark)
+
+    async def agent_of_process(self, pid: int) -> str:
+        for team in list(self._teams):
+            for agent, pids in (await self._tools.containment.members(team)).items():
+                if pid in pids:
+                    return f"{team}/{agent}"
+        return ""
+
+    async def announce(self, team: str, title: str, text: str, *, bell: bool, desktop: bool) -> Announced:
+        rung = await self._team(team).dialogs.ring(f"{title}: {text}") if bell else 0
+        problem = await self._tools.desktop(title, text) if desktop else "it was not asked for"
+        return Announced(
+            terminals=rung, desktop=not problem, problems=[f"desktop: {problem}"] if desktop and problem else []
+        )
+
+    async def run_notice(self, team: str, order: GateOrder, within: float) -> GateSeen:
+        return await self._team(team).notices.run(order, within)

@@ -1,0 +1,286 @@
+"""The line of agents that wait to be started: by a person, or by the restart policy.
+
+Whoever wants agents started asks here. Those that may start now are started at once; the others are `pending`, with
+the reason, and their place in the line is written down, so that the next daemon goes on with it. The rules are in
+`domain.admission`. What may let somebody in is told by events: every change of an agent has the line looked at. Only
+memory tells nobody when there is some again, so while somebody waits for it, there is a look now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+
+from corral.background import Background
+from corral.domain import admission, lifecycle, states
+from corral.domain.admission import Decision, Key, Population, Waiting
+from corral.domain.dependencies import obstacle
+from corral.domain.errors import CorralError
+from corral.domain.kinds import SERVICE
+from corral.domain.records import SUPERVISOR, Agent, NewEvent, Place, Who
+from corral.failpoint import point
+from corral.ports.memory import HostMemory
+from corral.supervise.link import KeeperLink
+from corral.supervise.registry import Registry
+
+log = logging.getLogger("corral.daemon")
+
+#: Between two looks at the memory of the host, while somebody waits for it: the kernel's figure is of ten seconds.
+_MEMORY_SECONDS = 2.0
+#: Before another try where the keeper did not answer.
+_RETRY_SECONDS = 5.0
+
+#: Start agents of a team, whose lock is held: (team, names, who, environments) → what a person should know besides.
+Start = Callable[[str, Sequence[str], Who, Mapping[str, dict[str, str]] | None], Awaitable[list[str]]]
+
+
+class Line:
+    """One for all teams. `start` and `lock` are the supervisor's."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        link: KeeperLink,
+        lock: Callable[[str], asyncio.Lock],
+        start: Start,
+        now: Callable[[], float],
+    ) -> None:
+        self._registry = registry
+        self._link = link
+        self._lock = lock
+        self._start = start
+        self._now = now
+        self._background = Background()
+        self._timer: asyncio.TimerHandle | None = None
+        #: Teams whose turn is being looked at, and whether they are to be looked at once more.
+        self._looking: dict[str, bool] = {}
+        #: The last turn that was served; whoever comes now comes after it.
+        self._served = 0
+        #: Memory was short at the last look, and when the next one may be started because of that.
+        self._careful = False
+        self._not_before = 0.0
+
+    def begin(self) -> None:
+        """Go on with the line that an earlier daemon left."""
+        self._served = min((place.turn for _, place in self._in_line()), default=1) - 1
+        self._registry.watch_agents(self._changed)
+        self.look()
+
+    def end(self) -> None:
+        """Start nobody any more. Who waits goes on waiting, for the next daemon."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._background.cancel()
+
+    async def request(
+        self, team: str, names: Sequence[str], who: Who, environments: Mapping[str, dict[str, str]] | None = None
+    ) -> list[str]:
+        """Start a new run of each agent that may start now, and put the others in line. The caller holds the lock.
+
+        As `Supervisor.start`, which does it. Without environments, each has the one of its last run.
+        """
+        placed = self._placed(team, names, who)
+        decision = await self._decide(placed)
+        now = [name for name in names if (team, name) in set(decision.start)]
+        later = [agent for agent in placed if agent.name not in now]
+        if later:
+            if environments is not None:
+                keeper = await self._link.open()
+                await keeper.keep_environments(team, {agent.name: environments[agent.name] for agent in later})
+            pending = [
+                lifecycle.in_line(agent, _place(agent), decision.reasons.get(agent.key, ""), self._now())
+                for agent in later
+            ]
+            known = {agent.key for agent, _ in self._in_line()}
+            events = [_pending(agent) for agent in pending if agent.key not in known]
+            # Before anybody is started: whoever comes after a crash finds the whole line.
+            await self._registry.commit(who, agents=pending, events=events)
+            point("daemon.line_written")
+        notes = await self._serve(team, now, [agent for agent in placed if agent.name in now], environments)
+        self.look()
+        return notes
+
+    def look(self) -> None:
+        """Let in whoever may start now."""
+        for team in dict.fromkeys(agent.team for agent, _ in self._in_line()):
+            self._look_at(team)
+
+    def _look_at(self, team: str) -> None:
+        if team in self._looking:
+            self._looking[team] = True
+            return
+        self._looking[team] = False
+        self._background.spawn(self._let_in(team), name=f"line of {team}")
+
+    async def _let_in(self, team: str) -> None:
+        try:
+            while True:
+                self._looking[team] = False
+                try:
+                    async with self._lock(team):
+                        await self._let_in_now(team)
+                except CorralError as error:
+                    log.warning("nobody of %s could be started from the line: %s", team, error.message)
+                    self._look_again(_RETRY_SECONDS)
+                    return
+                if not self._looking[team]:
+                    return
+        finally:
+            del self._looking[team]
+
+    async def _let_in_now(self, team: str) -> None:
+        """Start those of the team whose turn it is, and write down what the others wait for now. Lock held."""
+        waiting = [agent for agent, _ in self._in_line() if agent.team == team]
+        if not waiting:
+            return
+        decision = await self._decide(())
+        told = [
+            replace(agent, reason=decision.reasons[agent.key])
+            for agent in waiting
+            if decision.reasons.get(agent.key, agent.reason) != agent.reason
+        ]
+        if told:
+            await self._registry.observe(told, ())
+        chosen = [agent for agent in waiting if agent.key in set(decision.start)]
+        askers = {agent.key: _place(agent).who for agent in chosen}
+        for who in dict.fromkeys(askers.values()):
+            its = [agent for agent in chosen if askers[agent.key] == who]
+            await self._serve(team, [agent.name for agent in its], its, None)
+
+    async def _serve(
+        self,
+        team: str,
+        names: Sequence[str],
+        agents: Sequence[Agent],
+        environments: Mapping[str, dict[str, str]] | None,
+    ) -> list[str]:
+        if not names:
+            return []
+        self._served = max(self._served, *(_place(agent).turn for agent in agents))
+        if self._careful:
+            self._not_before = asyncio.get_running_loop().time() + _MEMORY_SECONDS
+        who = _place(agents[0]).who
+        own = None if environments is None else {name: environments[name] for name in names}
+        return await self._start(team, names, SUPERVISOR if who == SUPERVISOR else who, own)
+
+    # Deciding
+
+    def _placed(self, team: str, names: Sequence[str], who: Who) -> list[Agent]:
+        """The agents, each with a place: the one that it has already, or one at the end of its person's turns."""
+        agents = []
+        turns = [(agent.asked_by, place.turn) for agent, place in self._in_line()]
+        for name in names:
+            agent = self._registry.agent(team, name)
+            if who is not SUPERVISOR:
+                agent = replace(agent, asked_by=who.user)
+            if agent.state == states.PENDING and agent.place is not None:
+                place = replace(agent.place, who=who)
+            else:
+                turn = admission.next_turn(agent.asked_by, turns, self._served)
+                turns.append((agent.asked_by, turn))
+                place = Place(turn=turn, since=self._now(), who=who)
+            agents.append(replace(agent, place=place))
+        return agents
+
+    async def _decide(self, newcomers: Sequence[Agent]) -> Decision:
+        """Who may start now, of those in line and of the newcomers."""
+        new = {agent.key for agent in newcomers}
+        everybody = [*(agent for agent, _ in self._in_line() if agent.key not in new), *newcomers]
+        memory = await self._memory({agent.team for agent in everybody})
+        now = self._now()
+        teams = {team: self._registry.of_team(team) for team in {agent.team for agent in everybody}}
+        for agent in newcomers:
+            teams[agent.team][agent.name] = agent
+        decision = admission.decide(
+            [self._waiting(agent, teams[agent.team]) for agent in everybody],
+            {
+                team: self._population(team, [agent for agent in agents.values() if agent.key not in new], memory, now)
+                for team, agents in teams.items()
+            },
+            pressure=memory.pressure,
+            at_most=self._at_most(),
+        )
+        self._careful = decision.short_of_memory
+        if decision.short_of_memory:
+            self._look_again(_MEMORY_SECONDS)
+        elif decision.reasons:
+            # One that starts up counts for so long only, and nobody tells when that is over.
+            self._look_again(admission.START_UP_SECONDS)
+        return decision
+
+    def _at_most(self) -> int | None:
+        if not self._careful:
+            return None
+        return 1 if asyncio.get_running_loop().time() >= self._not_before else 0
+
+    def _waiting(self, agent: Agent, team: Mapping[str, Agent]) -> Waiting:
+        place = _place(agent)
+        kept = obstacle(agent, team) if agent.after else None
+        return Waiting(
+            key=agent.key,
+            turn=place.turn,
+            since=place.since,
+            obstacle=kept.reason if kept else "",
+            counts=agent.kind != SERVICE,
+        )
+
+    def _population(self, team: str, others: Sequence[Agent], memory: HostMemory, now: float) -> Population:
+        return Population(
+            rules=self._registry.teams[team].supervision.admission,
+            alive=sum(agent.state in states.LIVE and agent.kind != SERVICE for agent in others),
+            starting=sum(_starts_up(agent, now) for agent in others),
+            free_memory=memory.free.get(team),
+        )
+
+    async def _memory(self, teams: Collection[str]) -> HostMemory:
+        rules = {team: self._registry.teams[team].supervision.admission for team in teams}
+        limited = [
+            team
+            for team, rule in rules.items()
+            if rule.memory_headroom and self._registry.teams[team].limits.memory_max is not None
+        ]
+        if not limited and not any(rule.memory_pressure for rule in rules.values()):
+            return HostMemory()
+        keeper = await self._link.open()
+        return await keeper.host_memory(limited)
+
+    def _in_line(self) -> list[tuple[Agent, Place]]:
+        return [
+            (agent, agent.place)
+            for agent in self._registry.agents.values()
+            if agent.state == states.PENDING and agent.place is not None and agent.team in self._registry.teams
+        ]
+
+    # Waking
+
+    def _changed(self, keys: Collection[Key]) -> None:
+        """An agent changed: one that ended makes room, one that is ready is what others waited for."""
+        waiting = [agent for agent, _ in self._in_line()]
+        concerned = {team for team, _ in keys}
+        for team in dict.fromkeys(agent.team for agent in waiting if agent.team in concerned):
+            self._look_at(team)
+
+    def _look_again(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        if self._timer is not None and not self._timer.cancelled() and self._timer.when() > loop.time():
+            if self._timer.when() <= loop.time() + seconds:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_later(seconds, self.look)
+
+
+def _place(agent: Agent) -> Place:
+    assert agent.place is not None
+    return agent.place
+
+
+def _starts_up(agent: Agent, now: float) -> bool:
+    if agent.state == states.STARTING:
+        return True
+    return agent.state == states.RUNNING and not agent.ready and now - agent.since < admission.START_UP_SECONDS
+
+
+def _pending(agent: Agent) -> NewEvent:
+    return NewEvent(event="agent.pending", team=agent.team, agent=agent.name, data={"reason": agent.reason})

@@ -1,0 +1,233 @@
+"""The line of agents that wait to be started, over a host whose memory the test has in its hands."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corral.adapters.sqlite.store import SqliteStore
+from corral.domain import states
+from corral.domain.admission_rules import AdmissionRules
+from corral.domain.errors import CorralError
+from corral.domain.records import SUPERVISOR, Agent, Who
+from corral.domain.supervision import Supervision
+from corral.ports.memory import HostMemory
+from corral.supervise import line as module
+from corral.supervise.line import Line
+from corral.supervise.registry import Registry
+from tests.support.records import AGENT, PERSON, TEAM
+
+BEN = Who(user="ben", uid=1001)
+
+
+@dataclass
+class Host:
+    """What a keeper says, and what was given to it."""
+
+    memory: HostMemory = field(default_factory=HostMemory)
+    looks: int = 0
+    kept: dict[str, dict[str, str]] = field(default_factory=dict)
+    #: Set whenever somebody looked, or was started.
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def open(self) -> "Host":
+        return self
+
+    async def host_memory(self, _teams: list[str]) -> HostMemory:
+        self.looks += 1
+        self.news.set()
+        return self.memory
+
+    async def keep_environments(self, _team: str, environments: dict[str, dict[str, str]]) -> None:
+        self.kept |= environments
+
+
+class Scene:
+    """A team, its line, and a supervisor that notes whom it was told to start."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self.host = Host()
+        self.locks: dict[str, asyncio.Lock] = {}
+        self.started: list[tuple[str, Who]] = []
+        self.line = self.another()
+
+    def another(self) -> Line:
+        link: Any = self.host
+        return Line(self.registry, link, self.lock, self._start, lambda: 100.0)
+
+    def lock(self, team: str) -> asyncio.Lock:
+        return self.locks.setdefault(team, asyncio.Lock())
+
+    async def declare(self, *names: str, **rules: int) -> None:
+        team = replace(TEAM, supervision=Supervision(admission=AdmissionRules(**rules)))
+        agents = [replace(AGENT, name=name, state=states.PENDING, position=at) for at, name in enumerate(names)]
+        await self.registry.commit(PERSON, teams=[team], agents=agents)
+
+    async def request(self, *names: str, who: Who = PERSON) -> None:
+        async with self.lock("shop"):
+            await self.line.request("shop", names, who, {name: {"OF": name} for name in names})
+
+    async def ended(self, name: str) -> None:
+        await self.registry.observe([replace(self.agent(name), state=states.STOPPED)], ())
+
+    async def next_after(self, name: str) -> None:
+        """An agent ends, and somebody is started in its place."""
+        known = len(self.started)
+        await self.ended(name)
+        await self.when(lambda: len(self.started) > known)
+
+    def agent(self, name: str) -> Agent:
+        return self.registry.agents["shop", name]
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.started]
+
+    async def until(self, *names: str) -> None:
+        await self.when(lambda: self.names() == list(names))
+
+    async def when(self, predicate: Callable[[], bool]) -> None:
+        async with asyncio.timeout(10):
+            while not predicate():
+                self.host.news.clear()
+                await self.host.news.wait()
+
+    async def _start(
+        self, team: str, names: Sequence[str], who: Who, environments: Mapping[str, dict[str, str]] | None
+    ) -> list[str]:
+        for name in names:
+            if environments is None and name not in self.host.kept:
+                raise CorralError(f"{name} has no environment")
+            self.started.append((name, who))
+        running = [
+            replace(self.agent(name), state=states.RUNNING, place=None, ready=True, asked_by=who.user) for name in names
+        ]
+        assert {agent.team for agent in running} == {team}
+        await self.registry.observe(running, ())
+        self.host.news.set()
+        return []
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MEMORY_SECONDS", 0.05)
+
+
+def play(directory: Path, scenario: Callable[[Scene], Coroutine[None, None, None]]) -> None:
+    async def run() -> None:
+        store = await SqliteStore.open(str(directory / "corral.db"))
+        scene = Scene(Registry(store, lambda: 100.0, str(directory / "at-rest")))
+        try:
+            await scenario(scene)
+        finally:
+            scene.line.end()
+            await store.close()
+
+    asyncio.run(run())
+
+
+def test_who_waits_for_memory_starts_one_by_one_once_there_is_some(tmp_path: Path) -> None:
+    async def scenario(scene: Scene) -> None:
+        await scene.declare("a", "b", "c", memory_pressure=20)
+        scene.host.memory = HostMemory(pressure=35.0)
+        scene.line.begin()
+        await scene.request("a", "b", "c")
+        assert scene.started == []
+        assert "35 % of the last ten seconds" in scene.agent("a").reason
+        assert scene.host.kept == {name: {"OF": name} for name in "abc"}
+        looks = scene.host.looks
+        await scene.when(lambda: scene.host.looks >= looks + 2)
+        assert scene.started == [], "it is looked at again, and nothing has changed"
+        scene.host.memory = HostMemory(pressure=0.0)
+        await scene.until("a")
+        await scene.until("a", "b")
+        await scene.until("a", "b", "c")
+        assert {who for _, who in scene.started} == {PERSON}
+
+    play(tmp_path, scenario)
+
+
+def test_people_take_turns(tmp_path: Path) -> None:
+    async def scenario(scene: Scene) -> None:
+        await scene.declare("run", "a1", "a2", "a3", "b1", max_agents=1, memory_pressure=0)
+        scene.line.begin()
+        await scene.request("run")
+        await scene.request("a1", "a2", "a3")
+        await scene.request("b1", who=BEN)
+        order = ["run"]
+        for _ in range(4):
+            await scene.next_after(order[-1])
+            order = scene.names()
+        assert order == ["run", "a1", "b1", "a2", "a3"]
+
+    play(tmp_path, scenario)
+
+
+def test_the_next_daemon_goes_on_with_the_line(tmp_path: Path) -> None:
+    async def scenario(scene: Scene) -> None:
+        await scene.declare("run", "a1", "a2", max_agents=1, memory_pressure=0)
+        scene.line.begin()
+        await scene.request("run")
+        await scene.request("a1", "a2")
+        scene.line.end()
+        await scene.registry.load()
+        assert scene.agent("a1").place is not None
+        scene.line = scene.another()
+        scene.line.begin()
+        await scene.ended("run")
+        await scene.until("run", "a1")
+        assert scene.agent("a2").state == states.PENDING
+
+    play(tmp_path, scenario)
+
+
+def test_a_restart_by_policy_waits_by_the_turn_of_whoever_started_it(tmp_path: Path) -> None:
+    async def scenario(scene: Scene) -> None:
+        await scene.declare("a", "b", max_agents=1, memory_pressure=0)
+        scene.line.begin()
+        await scene.request("a")
+        await scene.request("b", who=BEN)
+        scene.host.kept["a"] = {}
+        await scene.registry.observe([replace(scene.agent("a"), state=states.BACKOFF)], ())
+        await scene.until("a", "b")
+        async with scene.lock("shop"):
+            await scene.line.request("shop", ["a"], SUPERVISOR)
+        assert scene.agent("a").state == states.PENDING
+        assert scene.agent("a").asked_by == PERSON.user
+        await scene.ended("b")
+        await scene.until("a", "b", "a")
+        assert scene.started[-1][1] is SUPERVISOR
+
+    play(tmp_path, scenario)
+
+
+def test_who_asks_again_keeps_the_place(tmp_path: Path) -> None:
+    async def scenario(scene: Scene) -> None:
+        await scene.declare("run", "a", "b", max_agents=1, memory_pressure=0)
+        scene.line.begin()
+        await scene.request("run")
+        await scene.request("a")
+        await scene.request("b")
+        before = scene.agent("a").place
+        await scene.request("a")
+        assert scene.agent("a").place == before
+        await scene.ended("run")
+        await scene.until("run", "a")
+
+    play(tmp_path, scenario)
+
+
+def test_whoever_was_stopped_is_out_of_line(tmp_path: Path) -> None:
+    async def scenario(scene: Scene) -> None:
+        await scene.declare("run", "a", "b", max_agents=1, memory_pressure=0)
+        scene.line.begin()
+        await scene.request("run")
+        await scene.request("a", "b")
+        await scene.ended("a")
+        await scene.ended("run")
+        await scene.until("run", "b")
+
+    play(tmp_path, scenario)
