@@ -14,6 +14,8 @@ from tests.faults.support.teams import IDLE, down, states, toml
 from tests.faults.test_killed_while_looking_after import ACTING, RETURNING
 from tests.faults.test_merges_killed_at_every_step import GOING_BACK, GOING_IN
 from tests.faults.test_sends_killed_at_every_step import SENDING
+from tests.integration.test_admission import WAITING
+from tests.integration.test_inbox import ANSWERING
 from tests.support import repos
 from tests.support.instance import Instance
 from tests.support.waiting import wait_for
@@ -142,7 +144,8 @@ def test_while_taking_down(instance: Instance, own_directory: Path, step: str, t
 def test_no_step_is_left_out() -> None:
     text = "".join(path.read_text() for path in _SOURCE.rglob("*.py"))
     declared = {line.split('"')[1] for line in text.splitlines() if line.strip().startswith('point("')}
-    assert declared == {*_STARTING, *_STOPPING, *_DOWN, *GOING_IN, *GOING_BACK, *SENDING, *ACTING, *RETURNING}
+    merging = {*GOING_IN, *GOING_BACK}
+    assert declared == {*_STARTING, *_STOPPING, *_DOWN, *merging, *SENDING, *ACTING, *RETURNING, *ANSWERING, *WAITING}
 
 
 def test_without_being_asked_nobody_dies(instance: Instance) -> None:

@@ -16,6 +16,9 @@ pytestmark = pytest.mark.tmux
 #: Each run of an agent leaves a line in a file of its name.
 NOTED = 'command = "echo run >> $CORRAL_AGENT.runs; exec cat"\n'
 
+#: Where the daemon can die while somebody waits to be started.
+WAITING = ("daemon.line_written",)
+
 
 def ps(instance: Instance) -> dict[str, dict[str, Any]]:
     return {agent["agent"]: agent for agent in instance.json("ps")}
@@ -134,7 +137,7 @@ def test_a_team_that_goes_down_takes_its_line_along(instance: Instance) -> None:
     assert instance.json("ps") == []
 
 
-@pytest.mark.parametrize("step", ["daemon.line_written", "daemon.starting_written", "daemon.launched"])
+@pytest.mark.parametrize("step", [*WAITING, "daemon.starting_written", "daemon.launched"])
 def test_a_daemon_that_dies_while_it_lets_agents_in_starts_nobody_twice(
     instance: Instance, own_directory: Path, step: str
 ) -> None:

@@ -16,6 +16,9 @@ from tests.support.instance import Instance
 from tests.support.merging import Merging
 from tests.support.waiting import wait_for
 
+#: Where the daemon can die while it answers.
+ANSWERING = ("daemon.answer_written", "daemon.answer_pressed")
+
 
 @pytest.fixture
 def team(instance: Instance) -> Instance:
@@ -182,9 +185,7 @@ def test_a_killed_daemon_leaves_every_entry_once(team: Instance) -> None:
     assert len(team.json("inbox", "--all")["entries"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("step", "state"), [("daemon.answer_written", "claimed"), ("daemon.answer_pressed", "answered")]
-)
+@pytest.mark.parametrize(("step", "state"), zip(ANSWERING, ("claimed", "answered"), strict=True))
 def test_killed_while_it_answers(instance: Instance, own_directory: Path, step: str, state: str) -> None:
     once = own_directory / "once"
     deadly = {"CORRAL_FAILPOINT": f"{step}:{once}"}
