@@ -185,7 +185,7 @@ def test_a_killed_daemon_leaves_every_entry_once(team: Instance) -> None:
     assert len(team.json("inbox", "--all")["entries"]) == 1
 
 
-@pytest.mark.parametrize(("step", "state"), zip(ANSWERING, ("claimed", "answered"), strict=True))
+@pytest.mark.parametrize(("step", "state"), [*zip(ANSWERING, ("claimed", "answered"), strict=True)])
 def test_killed_while_it_answers(instance: Instance, own_directory: Path, step: str, state: str) -> None:
     once = own_directory / "once"
     deadly = {"CORRAL_FAILPOINT": f"{step}:{once}"}
