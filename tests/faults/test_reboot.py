@@ -1,5 +1,6 @@
 """The host went down: every process is gone at once, the runtime directory too, and other processes have their pids."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -24,7 +25,8 @@ def power_failure(instance: Instance) -> None:
     pids = [one.pid for one in (*daemons(instance), *keepers(instance), *tmux_servers(instance))]
     pids += [pid for team in ("shop", "gone", "zoo") for its in population(instance, team).values() for pid in its]
     for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it went with the terminal that went before it
+            os.kill(pid, signal.SIGKILL)
     wait_for(lambda: not any(is_alive(pid) for pid in pids), what="all are gone")
     shutil.rmtree(instance.runtime)
 
