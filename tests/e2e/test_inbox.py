@@ -73,9 +73,9 @@ def test_a_permission_is_asked_for_in_the_inbox_and_given_or_not(
 
         number = asked.again()
         watched.press(ASKING[agent].yes)
+        wait_for(lambda: not asked.build.exists(), SECONDS, "what was pressed by hand counts")
         code, error = instance.error("inbox", "deny", number)
         assert (code, error["state"]) == (4, "gone")
-        wait_for(lambda: not asked.build.exists(), SECONDS, "what was pressed by hand counts")
 
         instance.run("inbox", "deny", asked.again())
         wait_for(lambda: not asked.waiting(), SECONDS, "nobody is asked any more")

@@ -11,6 +11,7 @@ from tests.faults.support.teams import IDLE, ps, toml
 from tests.support import repos
 from tests.support.instance import Instance
 from tests.support.merging import Merging
+from tests.support.waiting import wait_for
 
 Traces = list[tuple[str, str | None]]
 
@@ -104,7 +105,12 @@ def test_it_is_bounded(instance: Instance, repo: Path) -> None:
         commit(repo, "much.txt", f"{number}\n", f"Change {number}")
     answer = instance.json("who", "--limit", "2", "much.txt", cwd=repo)
     assert [one["detail"] for one in answer["traces"]] == ["Change 3", "Change 2"]
-    assert answer["more"] > 0
+    instance.run("task", "add", "Read much.txt")
+    whole = len(instance.json("who", "much.txt", cwd=repo)["traces"])
+    assert whole == 5
+    for limit in range(1, whole + 2):
+        answer = instance.json("who", "--limit", str(limit), "much.txt", cwd=repo)
+        assert (len(answer["traces"]), answer["more"]) == (min(limit, whole), max(0, whole - limit)), limit
 
 
 def test_a_name_that_is_no_text_or_looks_like_a_pattern(instance: Instance, repo: Path) -> None:
@@ -132,3 +138,73 @@ def test_a_merge_is_told_of_with_who_is_accountable(instance: Instance, own_dire
     found = instance.json("who", "new", cwd=merging.repo)["traces"]
     merged = [(one["agent"], one["person"], one["commit"]) for one in found if one["what"] == "merged"]
     assert merged == [("shop/a", done["person"], done["commit"])]
+
+
+def test_a_merge_is_of_the_files_that_it_brought(instance: Instance, own_directory: Path) -> None:
+    merging = Merging(instance, own_directory)
+    merging.up()
+    merging.commit("a", first="1\n")
+    first = merging.submit("--agent", "a")["commit"]
+    merging.commit("a", second="1\n")
+    second = merging.submit("--agent", "a")["commit"]
+    merging.submit("--agent", "a")  # of which main has everything
+    merging.commit("b", first="of b\n", third="1\n")
+    conflict = merging.show(merging.queue("--agent", "b"))
+    assert conflict["state"] == "conflict"
+
+    def merges(path: str) -> Traces:
+        found = instance.json("who", path, cwd=merging.repo)["traces"]
+        return [(one["what"], one["commit"]) for one in found if one["what"] in ("merged", "conflict")]
+
+    assert merges("first") == [("conflict", conflict["tip"]), ("merged", first)]
+    assert merges("second") == [("merged", second)]
+    assert merges("third") == [("conflict", conflict["tip"])]
+    # A conflict stays one, also when the branch is merged later.
+    git = merging.workspace("b")
+    repos.git(git, "merge", "--quiet", "--no-edit", "-X", "ours", "main")
+    merged = merging.submit("--agent", "b")["commit"]
+    assert merges("third") == [("merged", merged), ("conflict", conflict["tip"])]
+
+
+def test_a_refused_merge_is_of_the_files_that_it_would_have_brought(instance: Instance, own_directory: Path) -> None:
+    merging, started = Merging(instance, own_directory), own_directory / "started"
+    merging.up("touch $STARTED; while test -e $STARTED; do sleep 0.05; done", env={"STARTED": str(started)})
+    merging.commit("a", mine="1\n", held="1\n")
+    merge = merging.queue("--agent", "a")
+    wait_for(started.exists, 20, "the gate runs")
+    lease = instance.json("lease", "acquire", "held", "--agent", "b")["lease"]
+    started.unlink()
+    refused = merging.show(merge)
+    assert refused["state"] == "refused"
+    instance.run("lease", "release", lease, "--agent", "b")
+    instance.run("merge", "retry", merge)
+    assert merging.show(merge)["state"] == "merged"
+    found = instance.json("who", "mine", cwd=merging.repo)["traces"]
+    assert {one["what"] for one in found} == {"committed", "refused", "merged"}
+
+
+def test_a_resolution_that_changed_the_file_is_one_of_its_commits(instance: Instance, repo: Path) -> None:
+    commit(repo, "plan.txt", "one\n" * 5, "Begin")
+    repos.git(repo, "checkout", "--quiet", "-b", "side")
+    commit(repo, "plan.txt", "side\n" + "one\n" * 5, "Side")
+    repos.git(repo, "checkout", "--quiet", "-")
+    commit(repo, "plan.txt", "main\n" + "one\n" * 5, "Main")
+    repos.git(repo, "merge", "--quiet", "--no-commit", "-X", "ours", "side")
+    commit(repo, "plan.txt", "both\n" + "one\n" * 5, "Resolve")
+    repos.git(repo, "checkout", "--quiet", "-b", "other")
+    commit(repo, "copy.txt", "both\n" + "one\n" * 5 + "x\n", "A copy")
+    repos.git(repo, "checkout", "--quiet", "-")
+    repos.git(repo, "merge", "--quiet", "--no-ff", "--no-edit", "other")
+    found = instance.json("who", "plan.txt", cwd=repo)["traces"]
+    assert sorted(one["detail"] for one in found) == ["Begin", "Main", "Resolve", "Side"]
+
+
+def test_a_link_leads_to_the_file_for_git_as_well(instance: Instance, repo: Path) -> None:
+    (repo / "src").mkdir(exist_ok=True)
+    (repo / "inlink").symlink_to("src")
+    commit(repo, "src/orders.py", "1\n", "Orders")
+    instance.run("lease", "acquire", "--agent", "b", "src/orders.py")
+    instance.run("task", "add", "Mend inlink/orders.py")
+    answer = instance.json("who", "inlink/orders.py", cwd=repo)
+    assert answer["path"] == "src/orders.py"
+    assert {one["what"] for one in answer["traces"]} == {"holds", "committed", "added"}

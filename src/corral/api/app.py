@@ -184,7 +184,9 @@ class _Api:
 
     async def list_agents(self, request: Request) -> Response:
         team = requests.text(request, "team")
-        if team:
+        if requests.text(request, "agent"):
+            chosen = [self._one_agent(request)]
+        elif team:
             chosen = list(self._registry.of_team(find_team(self._registry, name=team).name).values())
         else:
             teams = sorted(self._registry.teams)

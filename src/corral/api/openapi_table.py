@@ -132,7 +132,11 @@ ENDPOINTS = (
         path="/v1/agents",
         handler="list_agents",
         summary="the agents that are up; as a table if text/tab-separated-values is asked for",
-        parameters=(Parameter("team", "only this team"),),
+        parameters=(
+            Parameter("team", "only this team"),
+            Parameter("agent", "only this agent; not_found if there is none"),
+            Parameter("cwd", "where somebody is: decides about an agent that several teams have"),
+        ),
         answers=(list[told.Agent],),
     ),
     Endpoint(

@@ -74,6 +74,10 @@ class Task(Answer, frozen=True):
     token: Annotated[int | None, Meta(description="of the claim; null if there is none")]
     until: Annotated[_Time | None, Meta(description="when the claim would lapse, or the next attempt can come")]
     waits_for: Annotated[Sequence[str], Meta(description="tasks that it needs and that are not done")]
+    lacking: Annotated[
+        Sequence[str],
+        Meta(description="labels that it asks for and no agent of the team has; all, if none has them together"),
+    ]
 
 
 class WholeTask(Task, frozen=True):
@@ -131,6 +135,7 @@ def task(seen: Seen) -> Task:
         token=claim.token if claim is not None else None,
         until=_at(seen.until),
         waits_for=seen.missing,
+        lacking=seen.lacking,
     )
 
 

@@ -31,7 +31,10 @@ class RefusedWrite(Answer, frozen=True):
     lease: str
     token: int
     since: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-    expires_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+    expires_at: Annotated[
+        str | None,
+        Meta(description="null if it is not held any more: it was lost to the holder, who has given it back since"),
+    ]
     lost_token: Annotated[int | None, Meta(description="of the lease that the agent had; null if it had none")]
 
 
@@ -61,7 +64,7 @@ def columns(answer: WriteCheck) -> Response:
                 one.lease,
                 str(one.token),
                 one.since,
-                one.expires_at,
+                one.expires_at or "",
                 "" if one.lost_token is None else str(one.lost_token),
             )
         )
@@ -81,7 +84,7 @@ def _refused(one: writes.Refused) -> RefusedWrite:
         lease=lease.lease,
         token=lease.token,
         since=timestamp(lease.since),
-        expires_at=timestamp(one.expires_at),
+        expires_at=None if one.expires_at is None else timestamp(one.expires_at),
         lost_token=refusal.lost.token if refusal.lost else None,
     )
 

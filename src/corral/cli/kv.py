@@ -18,6 +18,12 @@ _IF_REVISION = Option(
     summary="only if the key still has this revision; 0: only if it is not there",
 )
 _LARGEST = 1 << 20
+#: What a transaction can have: whether it is by key, of which kinds the values are, and that in words.
+_FIELDS: "dict[str, tuple[bool, tuple[type, ...], str]]" = {
+    "if_revisions": (True, (int,), "is an object with a whole number for each key"),
+    "puts": (True, (str, dict), 'is an object with text, or {"base64": …}, for each key'),
+    "drops": (False, (str,), "is a list of keys"),
+}
 
 
 def get(invocation: Invocation) -> int:
@@ -54,7 +60,28 @@ def transact(invocation: Invocation) -> int:
         raise WrongUseError(f"the transaction is no JSON: {error}", "corral help kv txn shows one") from None
     if not isinstance(body, dict):
         raise WrongUseError("the transaction is no JSON object", "corral help kv txn shows one")
+    for name, given in body.items():
+        _check_field(name, given)
     return _change(invocation, body)
+
+
+def _check_field(name: str, given: object) -> None:
+    """`WrongUseError` names what of a transaction can be no part of one."""
+    if name not in _FIELDS:
+        raise WrongUseError(
+            f"the transaction has {name[:80]!r}, which is no part of one",
+            f"there are {', '.join(_FIELDS)}; corral help kv txn shows one",
+        )
+    is_keyed, kinds, wanted = _FIELDS[name]
+    wrong = ""
+    if not isinstance(given, dict if is_keyed else list):
+        wrong = name
+    elif isinstance(given, dict):
+        wrong = next((f"{name} of {key[:80]!r}" for key, one in given.items() if type(one) not in kinds), "")
+    elif isinstance(given, list):
+        wrong = next((f"{name}, number {n}" for n, one in enumerate(given, 1) if type(one) not in kinds), "")
+    if wrong:
+        raise WrongUseError(f"the transaction does not fit: {wrong}", f"{name} {wanted}; corral help kv txn shows one")
 
 
 def _change(invocation: Invocation, body: Record, *, must_be_there: bool = False) -> int:

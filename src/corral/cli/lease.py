@@ -3,9 +3,11 @@
 import os
 
 from corral.cli.command import AGENTS, INTEGER, SECONDS, TEAM, Argument, Command, Invocation, Option
+from corral.cli.failure import of_several
+from corral.cli.meant_paths import remark_on_paths
 from corral.cli.output import plain, say, write_bytes, write_json
 from corral.cli.proc_targets import Whose, whose
-from corral.cli.table import lines
+from corral.cli.table import lines, on_one_line
 from corral.client.answers import Record, ask, ask_unparsed
 from corral.client.wire import ANSWER_SECONDS, path_word
 from corral.domain.errors import CorralError, WrongUseError
@@ -44,6 +46,8 @@ def _ask_for(invocation: Invocation, path: str) -> Record:
     of, seconds = whose(invocation), invocation.number("wait")
     if seconds is None:
         seconds = 0.0 if path == "/v1/leases" else 366 * 86400.0
+    if not invocation.json:
+        remark_on_paths(invocation.words("PATTERN"))
     body: Record = {
         "patterns": [_text(pattern) for pattern in invocation.words("PATTERN")],
         "shared": invocation.flag("shared"),
@@ -81,6 +85,8 @@ def check(invocation: Invocation) -> int:
             raise WrongUseError(
                 f"the path {plain(path[:40])}… has {len(path)} characters", f"no file has more than {_LONGEST_PATH}"
             )
+    if not invocation.json:
+        remark_on_paths(paths)
     body = b"".join(os.fsencode(path) + b"\0" for path in paths)
     answer = ask_unparsed(of.places, "POST", of.request("/v1/leases/check"), body)
     if invocation.json:
@@ -112,7 +118,7 @@ def _with_each(invocation: Invocation, verb: str, told: str) -> int:
         for answer in done:
             say(f"{answer.get('lease')}: {told.format(expires_at=answer.get('expires_at'))}")
     if failures:
-        raise failures[0]
+        raise of_several(failures)
     return 0
 
 
@@ -142,18 +148,19 @@ def show(invocation: Invocation, answer: Record) -> int:
             plain(str(one.get("agent"))) + (" (suspect)" if one.get("suspect") else ""),
             str(one.get("mode")),
             str(one.get("since")),
+            str(one.get("expires_at")),
             _patterns(one),
         ]
         for one in (found if isinstance(found, list) else [])
     ]
-    for line in lines([["LEASE", "HOLDER", "MODE", "SINCE", "WHAT"], *rows]) if rows else ():
+    for line in lines([["LEASE", "HOLDER", "MODE", "SINCE", "UNTIL", "WHAT"], *rows]) if rows else ():
         say(line)
     return 0
 
 
 def _patterns(answer: Record) -> str:
     patterns = answer.get("patterns")
-    return plain(" ".join(map(str, patterns))) if isinstance(patterns, list) else ""
+    return on_one_line(plain(" ".join(map(str, patterns)))) if isinstance(patterns, list) else ""
 
 
 _LITERAL = Option("literal", summary="the patterns are paths, whatever characters they have")
@@ -211,6 +218,11 @@ COMMAND = Command(
         Command(
             "lease release",
             "give leases back",
+            description=(
+                "In the name of an agent, with --agent and without its token, it is taken away from under it and\n"
+                "counts as lost: once somebody else gets it, what the agent meant to write there is refused, until\n"
+                "the agent has acquired it again."
+            ),
             examples=(("corral lease release l42", "others can have it now"),),
             arguments=(Argument("LEASE", summary="the name of the lease", repeated=True),),
             options=(_TOKEN, _AGENT, TEAM),
@@ -229,7 +241,10 @@ COMMAND = Command(
         Command(
             "lease check",
             "tell whether files may be changed",
-            description="Exit code 0 if they are free or mine, 4 if somebody else holds one of them.",
+            description=(
+                "Exit code 0 if they are free or mine, 4 if somebody else holds one of them. A path counts from the\n"
+                "top of the repository, wherever you are in it; a note says so if one from here may be meant."
+            ),
             examples=(("corral lease check src/api/users.py && vi src/api/users.py", "only if nobody holds it"),),
             arguments=(Argument("PATH", summary="a path from the top of the repository", repeated=True),),
             options=(_AGENT, TEAM),

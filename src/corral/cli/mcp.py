@@ -1,18 +1,19 @@
 """`corral mcp`: what an agent can do with Corral as MCP tools."""
 
-import os
 import sys
 
 from corral.cli.command import AGENTS, TEAM, Command, Invocation, Option
 from corral.cli.output import remark
+from corral.cli.own_agent import named_agent
 from corral.cli.targets import agent_and_team
 from corral.domain.errors import WrongUseError
 
 
 def run(invocation: Invocation) -> int:
     team, agent = agent_and_team(invocation.text("team"), invocation.text("agent"))
-    team = team or os.environ.get("CORRAL_TEAM")
-    agent = agent or os.environ.get("CORRAL_AGENT")
+    if not team or not agent:
+        own_team, own = named_agent()
+        team, agent = team or own_team, agent or own
     if not team or not agent:
         raise WrongUseError(
             "whose tools? CORRAL_TEAM and CORRAL_AGENT are not set, so this is not inside an agent",

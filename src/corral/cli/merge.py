@@ -10,7 +10,7 @@ from corral.cli.progress import Progress
 from corral.cli.team_targets import of_team
 from corral.client.answers import Record, ask
 from corral.client.wire import ANSWER_SECONDS, path_word
-from corral.domain.errors import RefusedError, WrongUseError
+from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
 
 _ON_THE_WAY = ("queued", "testing", "landing")
 #: One question to the daemon waits so long at most.
@@ -138,7 +138,10 @@ def _changed(invocation: Invocation, answer: Record) -> int:
 
 
 def _about(of: Whose, name: str, rest: str, *parameters: tuple[str, str | None]) -> str:
-    return of.request(f"/v1/merges/{path_word(name)}{rest}", *parameters)
+    # What is no id must not lead to another path, and is told as it was typed.
+    if path_word(name) != name:
+        raise NotFoundError(f"{name[:80]!r} is no merge", "corral merge ls shows those that there are; such as q12")
+    return of.request(f"/v1/merges/{name}{rest}", *parameters)
 
 
 def _tokens(invocation: Invocation) -> Record:

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_HEAD = ["MERGE", "STATE", "BRANCH", "FOR", "SINCE", ""]
+_HEAD = ["MERGE", "STATE", "BRANCH", "FOR", "SINCE", "ABOUT"]
 
 
 def listed(answer: Record, width: "int | None" = None) -> "Iterator[str]":

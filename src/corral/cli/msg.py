@@ -6,7 +6,7 @@ import sys
 from corral.cli.command import AGENTS, INTEGER, SECONDS, TEAM, Argument, Command, Invocation, Option
 from corral.cli.msg_text import inbox_table, message_text, sent_table
 from corral.cli.output import plain, say, write_bytes, write_json
-from corral.cli.proc_targets import own_agent
+from corral.cli.own_agent import own_agent
 from corral.cli.targets import agent_and_team, here
 from corral.client.answers import Record, ask
 from corral.client.wire import ANSWER_SECONDS, LONGEST_ID, target

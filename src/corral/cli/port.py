@@ -15,9 +15,12 @@ _SHORTEST_COMMAND = 12
 
 
 def get(invocation: Invocation) -> int:
-    of, words = whose(invocation), invocation.words("NAME")
+    words = invocation.words("NAME")
+    if words == [""]:
+        raise WrongUseError("no port has an empty name", "give one such as web, or leave it out for that of PORT")
+    of = whose(invocation)
     if of.agent is None:
-        raise WrongUseError("which agent's port?", "name it with --agent; in an agent it is that one")
+        raise WrongUseError("which agent's port?", "name it with --agent or CORRAL_AGENT; in an agent it is that one")
     answer = ask(of.places, "POST", of.request("/v1/ports", ("name", words[0] if words else None)))
     if invocation.json:
         write_json(answer)

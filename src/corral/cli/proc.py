@@ -4,6 +4,7 @@ import os
 import sys
 
 from corral.cli.command import PROCESSES, SECONDS, Argument, Command, Invocation, Option
+from corral.cli.failure import of_several
 from corral.cli.output import plain, remark, say, write_json
 from corral.cli.proc_list import LIST, state
 from corral.cli.proc_output import OUTPUT
@@ -108,7 +109,7 @@ def remove(invocation: Invocation) -> int:
         for answer in removed:
             say(f"{answer.get('process_id')}: removed")
     if failures:
-        raise failures[0]
+        raise of_several(failures)
     return 0
 
 

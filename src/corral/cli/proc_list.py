@@ -6,8 +6,9 @@ import time
 from corral.cli.amounts import size
 from corral.cli.command import AGENTS, TEAM, Argument, Command, Invocation, Option
 from corral.cli.output import DIM, GREEN, MAGENTA, RED, YELLOW, paint, plain, remark, takes_colour, width_of, write_json
+from corral.cli.own_agent import own_agent
 from corral.cli.proc_stream import number, remark_on_trouble
-from corral.cli.proc_targets import Whose, own_agent
+from corral.cli.proc_targets import Whose
 from corral.cli.ps import age
 from corral.cli.table import lines, shortened, shown_width
 from corral.cli.targets import several_agents

@@ -3,8 +3,8 @@
 import os
 
 from corral.cli.command import AGENTS, TEAM, Invocation, Option
+from corral.cli.own_agent import own_agent
 from corral.cli.targets import agent_and_team, here
-from corral.client.answers import ask_unparsed
 from corral.client.wire import LONGEST_ID, target
 from corral.domain.errors import NotFoundError
 from corral.places import Places
@@ -38,23 +38,11 @@ class Whose:
 
 
 def whose(invocation: Invocation) -> Whose:
-    """Whom `--agent` and `--team` name; in an agent, that one if they name nobody."""
+    """Whom `--agent` and `--team` name; if they name nobody, whom `CORRAL_AGENT` does."""
     team, agent = agent_and_team(invocation.text("team"), invocation.text("agent"))
     if team is None and agent is None:
         team, agent = own_agent(invocation.places)
     return Whose(invocation.places, team, agent)
-
-
-def own_agent(places: Places) -> tuple[str | None, str | None]:
-    """The team and the agent that this command runs in, if they are of the instance that it talks to."""
-    team, agent, instance = (os.environ.get(f"CORRAL_{name}") for name in ("TEAM", "AGENT", "INSTANCE"))
-    if not (team and agent and instance):
-        return None, None
-    # In an agent of one instance, somebody may well talk to another one.
-    # Looked for, and not parsed: a parser takes longer to load than the daemon to answer.
-    if f'"instance":"{instance}"'.encode() not in ask_unparsed(places, "GET", "/v1/health"):
-        return None, None
-    return team, agent
 
 
 def _printable(text: str) -> str:

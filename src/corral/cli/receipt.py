@@ -10,6 +10,8 @@ from corral.client.answers import Record
 
 #: So many merges that wait are named.
 _MOST_MERGES = 10
+#: What people can have as well, which is not counted: a team that goes down does not take it from them.
+_OF_AGENTS = ("leases", "claims")
 
 
 def show(result: Record) -> None:
@@ -29,6 +31,8 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
         bad = bool(left) or found != 0
         mark = paint("✗", RED, colour) if bad else paint("✓", GREEN, colour)
         count = "could not be counted" if found is None else "none left" if found == 0 else f"{found} left"
+        if check.get("what") in _OF_AGENTS and found == 0:
+            count = "none left with its agents"
         if check.get("what") == "worktrees" and found == 0 and entries(result, "kept"):
             count = f"none left but {len(entries(result, 'kept'))} kept"
         text.append(f"  {mark} {padded(_what(check), width)}  {count}")

@@ -45,8 +45,13 @@ def widths(rows: "Sequence[Sequence[str]]") -> "list[int]":
     return [max(map(shown_width, column)) for column in zip(*rows, strict=True)]
 
 
+def on_one_line(text: str) -> str:
+    """`text` with its line feeds and tabs spelled out."""
+    return text.replace("\n", "\\n").replace("\t", "\\t")
+
+
 def lines(rows: "Sequence[Sequence[str]]") -> "list[str]":
     """The rows with their columns under each other, without spaces at the ends; each row is one line."""
-    cells = [[cell.replace("\n", "\\n").replace("\t", "\\t") for cell in row] for row in rows]
+    cells = [[on_one_line(cell) for cell in row] for row in rows]
     measures = widths(cells)
     return [GAP.join(map(padded, row, measures)).rstrip() for row in cells]

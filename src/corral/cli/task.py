@@ -4,8 +4,9 @@ import os
 import sys
 
 from corral.cli.command import AGENTS, INTEGER, NUMBER, SECONDS, TEAM, Argument, Command, Invocation, Option
+from corral.cli.failure import of_several
 from corral.cli.output import plain, remark, say, write_json
-from corral.cli.proc_targets import Whose, whose
+from corral.cli.proc_targets import whose
 from corral.cli.task_shown import listed, shown
 from corral.cli.team_targets import of_team
 from corral.client.answers import Record, ask
@@ -47,7 +48,7 @@ def add(invocation: Invocation) -> int:
 
 
 def claim(invocation: Invocation) -> int:
-    of, wait = _claimer(invocation), invocation.number("wait") or 0.0
+    of, wait = whose(invocation), invocation.number("wait") or 0.0
     body: Record = {"labels": invocation.texts("label"), "wait": wait}
     ttl = invocation.number("ttl")
     if ttl is not None:
@@ -67,16 +68,6 @@ def claim(invocation: Invocation) -> int:
         say(f"note of {plain(str(note.get('by')))}: {plain(str(note.get('text')))}")
     remark(f"when it is done: corral task done {task} --token {token}")
     return 0
-
-
-def _claimer(invocation: Invocation) -> Whose:
-    """Who claims: the agent that is named, the one that this runs in, or the person."""
-    of = whose(invocation)
-    named = os.environ.get("CORRAL_AGENT")
-    if of.team is None and of.agent is None and named and not os.environ.get("CORRAL_INSTANCE"):
-        # Somebody speaks for an agent from outside of it: nothing says that another instance is meant.
-        return Whose(of.places, os.environ.get("CORRAL_TEAM") or None, named)
-    return of
 
 
 def renew(invocation: Invocation) -> int:
@@ -122,13 +113,13 @@ def rm(invocation: Invocation) -> int:
         for answer in done:
             say(f"{answer.get('task')} is removed")
     if failures:
-        raise failures[0]
+        raise of_several(failures)
     return 0
 
 
 def ls(invocation: Invocation) -> int:
     mine = invocation.flag("mine")
-    of = _claimer(invocation) if mine else of_team(invocation)
+    of = whose(invocation) if mine else of_team(invocation)
     states = invocation.texts("state")
     if not states and not invocation.flag("all"):
         states = [state for state in _STATES if state != "done"]

@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LONGEST_TITLE = 60
-_HEAD = ["TASK", "STATE", "PRIORITY", "ATTEMPT", "CLAIMED BY", "ADDED BY", "TITLE"]
+_NOTHING = "-"
+_MOST_WAITED_FOR = 5
+_HEAD = ["TASK", "STATE", "PRIORITY", "ATTEMPT", "CLAIMED BY", "ADDED BY", "WAITS FOR", "TITLE"]
+_WAITS_FOR = _HEAD.index("WAITS FOR")
 
 
 def listed(answer: Record) -> "Iterator[str]":
@@ -17,7 +20,10 @@ def listed(answer: Record) -> "Iterator[str]":
     tasks = answer.get("tasks")
     rows = [_row(task) for task in (tasks if isinstance(tasks, list) else [])]
     if rows:
-        yield from lines([_HEAD, *rows])
+        table = [_HEAD, *rows]
+        if all(row[_WAITS_FOR] == _NOTHING for row in rows):
+            table = [[*row[:_WAITS_FOR], *row[_WAITS_FOR + 1 :]] for row in table]
+        yield from lines(table)
     if answer.get("more"):
         yield f"and {answer.get('more')} more"
 
@@ -29,7 +35,12 @@ def shown(task: Record) -> "Iterator[str]":
     for name, label in (("until", "until"), ("priority", "priority"), ("attempt", "attempts so far")):
         if task.get(name):
             yield f"{label}: {task.get(name)}"
-    for name, label in (("labels", "labels"), ("waits_for", "waits for"), ("needs", "needs")):
+    for name, label in (
+        ("labels", "labels"),
+        ("lacking", "no agent has"),
+        ("waits_for", "waits for"),
+        ("needs", "needs"),
+    ):
         words = task.get(name)
         if isinstance(words, list) and words:
             yield f"{label}: {plain(', '.join(map(str, words)))}"
@@ -50,6 +61,15 @@ def _whose(task: Record) -> str:
     return f" by {plain(str(task.get('claimed_by')))}, token {task.get('token')}" if task.get("claimed_by") else ""
 
 
+def _waited_for(task: Record) -> str:
+    """Tasks that are not done, and labels that nobody has."""
+    tasks, labels = task.get("waits_for"), task.get("lacking")
+    found = [str(one) for one in (tasks if isinstance(tasks, list) else [])]
+    found += [f"label {plain(str(one))}" for one in (labels if isinstance(labels, list) else [])]
+    more = f" and {len(found) - _MOST_WAITED_FOR} more" if len(found) > _MOST_WAITED_FOR else ""
+    return ", ".join(found[:_MOST_WAITED_FOR]) + more or _NOTHING
+
+
 def _row(task: Record) -> "list[str]":
     title = plain(str(task.get("title")))
     return [
@@ -57,7 +77,8 @@ def _row(task: Record) -> "list[str]":
         str(task.get("state")),
         str(task.get("priority")),
         f"{task.get('attempt')}/{task.get('max_attempts')}",
-        plain(str(task.get("claimed_by") or "-")),
+        plain(str(task.get("claimed_by") or _NOTHING)),
         plain(str(task.get("added_by"))),
+        _waited_for(task),
         title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…",
     ]

@@ -5,10 +5,17 @@ from corral.cli.output import plain, remark, say, write_json
 from corral.cli.proc_targets import whose
 from corral.cli.table import lines
 from corral.client.answers import Record, ask
+from corral.domain.errors import WrongUseError
+
+#: So many the daemon tells at most.
+_MOST = 1000
 
 
 def run(invocation: Invocation) -> int:
-    of, since, limit = whose(invocation), invocation.number("since"), invocation.integer("limit")
+    since, limit = invocation.number("since"), invocation.integer("limit")
+    if limit is not None and not 1 <= limit <= _MOST:
+        raise WrongUseError(f"--limit cannot be {limit}", f"give a number from 1 to {_MOST}; without it there are 50")
+    of = whose(invocation)
     answer = ask(
         of.places,
         "GET",

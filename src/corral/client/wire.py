@@ -36,6 +36,9 @@ _CHUNK = 1 << 16
 #: The kernel counts milliseconds, and not many more than three weeks have. Beyond, Python would cut them off unseen.
 _LONGEST_TIMEOUT = 20 * 86400.0
 
+#: For whom this process asks, by what its environment says of that.
+_SPOKEN_FOR: "dict[tuple[str | None, str | None, str | None], str]" = {}
+
 #: A server reads no more than 64 KiB before the body of a request, and a byte may become three in a query.
 _LONGEST_PARAMETER, _LONGEST_QUERY = 8 << 10, 48 << 10
 #: No id has more letters.
@@ -357,14 +360,32 @@ def _timeval(seconds: float) -> bytes:
 
 def _head(method: str, target: str, length: int, headers: "Sequence[tuple[str, str]]") -> bytes:
     lines = [f"{method} {target} HTTP/1.1", "Host: corral", f"Content-Length: {length}", "Connection: close"]
-    team, agent = os.environ.get("CORRAL_TEAM"), os.environ.get("CORRAL_AGENT")
-    if team and agent:
-        caller = f"{team}/{agent}"
-        # A name is always plain; anything else is not one, and must not become a header of its own.
-        if caller.isascii() and caller.isprintable():
-            lines.append(f"X-Corral-Agent: {caller}")
+    caller = _caller()
+    # A name is always plain; anything else is not one, and must not become a header of its own.
+    if caller and caller.isascii() and caller.isprintable():
+        lines.append(f"X-Corral-Agent: {caller}")
     lines.extend(f"{name}: {value}" for name, value in headers)
     return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
+
+
+def speak_for(caller: str) -> None:
+    """Have the requests to come be in the name of this agent (TEAM/AGENT), or if it is empty of the person.
+
+    It holds for as long as the environment says the same as now. Until somebody decides it, `CORRAL_TEAM` and
+    `CORRAL_AGENT` are taken at their word.
+    """
+    _SPOKEN_FOR[_identity()] = caller
+
+
+def _caller() -> str:
+    identity = _identity()
+    team, agent, _ = identity
+    taken_at_its_word = f"{team}/{agent}" if team and agent else ""
+    return _SPOKEN_FOR.get(identity, taken_at_its_word)
+
+
+def _identity() -> "tuple[str | None, str | None, str | None]":
+    return os.environ.get("CORRAL_TEAM"), os.environ.get("CORRAL_AGENT"), os.environ.get("CORRAL_INSTANCE")
 
 
 def _quoted(value: str) -> str:

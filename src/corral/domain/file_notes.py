@@ -8,7 +8,10 @@ What is noted of a reading is the stamp from *before* it: a change that comes in
 seen, never the other way round. While one session writes a file, no other may begin to. That ends with the tool, with
 the turn, or after a time, because an agent may be killed in the middle; it is not kept over a restart, for the same
 reason.
-A session that writes a file and has not said that it is done may write it once more: not every agent tells of that.
+A session that writes a file, and has not said that it is done, may begin once more if the file is still what it knows:
+the tool may never have run, and somebody without hooks may have changed the file meanwhile. If the session's own first
+writing has landed and was not told of yet, that looks the same. Then it is refused too: to read the file again costs
+little, and to take somebody's change for one's own loses it.
 
 All of it is bounded. What goes first is what was noted first, and of what is not noted nothing is refused.
 """
@@ -93,9 +96,8 @@ class FileNotes:
 
         `busy` is what was `being_written` when the stamp was taken: somebody may have ended since.
         """
-        if path in busy:
-            # Nobody else could have begun since it did: what is new is its own.
-            return None if busy[path] == session else Objection(BEING_WRITTEN, busy[path].party)
+        if path in busy and busy[path] != session:
+            return Objection(BEING_WRITTEN, busy[path].party)
         known, writer = self.known(session, path), self._writers.get(path)
         last = self._notes[writer, path] if writer is not None and writer != session else None
         by, when = (writer.party, last.time) if writer is not None and last is not None else ("", 0.0)

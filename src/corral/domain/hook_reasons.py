@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 
 from corral.domain.file_notes import BEING_WRITTEN, GONE, UNSEEN, Objection
+from corral.domain.message_commands import send_command
 from corral.domain.timestamps import timestamp
 from corral.domain.writes import STALE, Refusal
 
 
-def held(path: str, refusal: Refusal, expires_at: float) -> str:
-    """Somebody holds it, until a unix time at least."""
+def held(path: str, refusal: Refusal, expires_at: float | None) -> str:
+    """Somebody holds it, until a unix time at least; or, without one, got it when the writer lost it, and is done."""
     lease, pattern = refusal.lease, refusal.pattern.text
     holder = lease.claim.party.name
     if refusal.why == STALE:
@@ -19,12 +20,19 @@ def held(path: str, refusal: Refusal, expires_at: float) -> str:
             "earlier one. Stop working: what you would write is out of date."
         )
     lost = refusal.lost
+    if expires_at is None:
+        had = f" (token {lost.token})" if lost else ""
+        return (
+            f"{path} was not written: the lease on it that you had{had} is lost: {holder} got {pattern} at "
+            f"{timestamp(lease.since)}, and does not hold it any more. Read it again, and see what has changed there "
+            f"meanwhile; then acquire it again with `corral lease acquire {shlex.quote(pattern)}`."
+        )
     mine = f" Your own lease on it (token {lost.token}) is lost: do not go on as if you had it." if lost else ""
     return (
         f"{path} was not written: {holder} holds {pattern} ({lease.claim.mode}) since {timestamp(lease.since)}, until "
         f"{timestamp(expires_at)} or longer.{mine} Do not change it in another way. Work on something else, wait until "
         f"it is free with `corral lease wait --literal {shlex.quote(path)} --wait 10m`, or ask {holder} to release it "
-        "with `corral msg send`."
+        f"with `{send_command(holder)}`."
     )
 
 

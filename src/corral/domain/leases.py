@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from corral.domain.deadlines import Deadlines
 from corral.domain.errors import NotFoundError, RefusedError
+from corral.domain.message_commands import send_command
 from corral.domain.path_patterns import Pattern, folded
 
 EXCLUSIVE, SHARED = "exclusive", "shared"
@@ -361,7 +362,7 @@ class Leases:
         if found.claim.party.name != party:
             raise RefusedError(
                 f"{lease} is held by {found.claim.party.name}, not by {party}",
-                "ask them to release it: corral msg send",
+                f"ask them to release it: {send_command(found.claim.party.name)}",
                 holder=found.claim.party.name,
             )
         return found

@@ -113,4 +113,4 @@ def _names(part: str, name: str) -> bool:
 
 
 def _parts(pattern: Pattern) -> list[str]:
-    return pattern.text.removeprefix("./").split("/")
+    return pattern.text.split("/")

@@ -49,11 +49,14 @@ def recipients(words: Sequence[str], *, sender: str, team: Callable[[], str], kn
 
 
 def party(word: str, *, sender: str, team: Callable[[], str], known: Known) -> str:
-    """The one party that a word means; `WrongUseError` for a word that may mean several."""
+    """The one party that a word means; `WrongUseError` for a word that may mean several, `NotFoundError` for nobody."""
     if word == EVERYONE or word.startswith(ROLE):
         raise WrongUseError(f"{word} may be several", "name one: AGENT, TEAM/AGENT or @PERSON")
-    (found,) = recipients([word], sender=sender, team=team, known=known)
-    return found
+    meant = _meant(word, sender, team, known)
+    if not meant:
+        there = [*_agents(_teams([word], team, known), sender, known), *map(shown, sorted(known.people))]
+        raise NotFoundError(f"there is nobody called {word}", f"there are: {_some(there)}", unknown=[word])
+    return meant[0]
 
 
 def _meant(word: str, sender: str, team: Callable[[], str], known: Known) -> list[str]:
@@ -74,14 +77,29 @@ def _meant(word: str, sender: str, team: Callable[[], str], known: Known) -> lis
 def _unknown(
     nobody: Sequence[str], sender: str, words: Sequence[str], team: Callable[[], str], known: Known
 ) -> NotFoundError:
-    needs_team = any(not word.startswith(PERSON) and "/" not in word for word in words)
-    teams = [team()] if needs_team else sorted(known.agents)
-    there = [f"{one}/{agent}" for one in teams for agent in known.agents.get(one, {})]
+    teams = _teams(words, team, known)
     roles = dict.fromkeys(ROLE + role for one in teams for role in known.agents.get(one, {}).values())
-    choices = [one for one in there if one != sender] + list(roles) + [shown(one) for one in sorted(known.people)]
-    more = f" and {len(choices) - _MOST_NAMED} more" if len(choices) > _MOST_NAMED else ""
+    agents, people = _agents(teams, sender, known), [shown(one) for one in sorted(known.people)]
+    # No name has a space in it: that is the message.
+    text = "the message itself is given with --message (-m); " if any(len(word.split()) > 1 for word in nobody) else ""
     return NotFoundError(
         f"there is nobody to write to as {', '.join(nobody)}; nothing was sent",
-        f"there are: {', '.join(choices[:_MOST_NAMED]) or 'none'}{more}",
+        f"{text}there are: {_some([*agents, *roles, *people])}",
         unknown=list(nobody),
     )
+
+
+def _teams(words: Sequence[str], team: Callable[[], str], known: Known) -> list[str]:
+    """The teams that the words can be about."""
+    needs_team = any(not word.startswith(PERSON) and "/" not in word for word in words)
+    return [team()] if needs_team else sorted(known.agents)
+
+
+def _agents(teams: Sequence[str], sender: str, known: Known) -> list[str]:
+    there = (f"{one}/{agent}" for one in teams for agent in known.agents.get(one, {}))
+    return [one for one in there if one != sender]
+
+
+def _some(choices: Sequence[str]) -> str:
+    more = f" and {len(choices) - _MOST_NAMED} more" if len(choices) > _MOST_NAMED else ""
+    return f"{', '.join(choices[:_MOST_NAMED]) or 'none'}{more}"

@@ -64,7 +64,7 @@ class Pattern:
 
     @property
     def _behind(self) -> list[str]:
-        return self.text.removeprefix("./").split("/")[len(self.beginning) :]
+        return self.text.split("/")[len(self.beginning) :]
 
     @property
     def is_plain(self) -> bool:
@@ -121,7 +121,9 @@ class Pattern:
 
 @lru_cache(_MOST_KNOWN)
 def parse(text: str) -> Pattern:
-    """Read a pattern. Raises `WrongUseError`, which says what is wrong with it."""
+    """Read a pattern; a `./` at its beginning is left out. Raises `WrongUseError`, which says what is wrong with it."""
+    if text.startswith("./"):
+        return parse(text.removeprefix("./") or "**")
     if len(text) > LONGEST_PATTERN:
         raise WrongUseError(
             f"a pattern of {len(text)} characters is too long", f"at most {LONGEST_PATTERN} are allowed: give several"
@@ -180,7 +182,7 @@ def plain(path: str) -> Pattern:
     steps = tuple(Part.literal(part) for part in parts)
     for part in parts:
         _check_name(path, part)
-    return Pattern(_SPECIAL.sub(r"\\\g<0>", path), steps, tuple(parts))
+    return Pattern("/".join(_SPECIAL.sub(r"\\\g<0>", part) for part in parts), steps, tuple(parts))
 
 
 def of_file(path: str) -> Pattern:

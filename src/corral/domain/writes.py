@@ -48,6 +48,8 @@ class Refusal:
     pattern: Pattern
     #: The lease that the writer had on it, if it was lost.
     lost: Lease | None = None
+    #: False if nobody holds `lease` any more: the writer lost its own to it, and it is gone since.
+    is_held: bool = True
 
 
 class Writes:
@@ -90,7 +92,8 @@ class Writes:
             for taker in reversed(lost.takers):
                 pattern = self._naming(taker, named)
                 if pattern is not None and not self._is_held_since(taker, named):
-                    return Refusal(path=path, why=LOST, lease=taker, pattern=pattern, lost=lost.lease)
+                    # If it were held still, it would have been found in the way.
+                    return Refusal(path=path, why=LOST, lease=taker, pattern=pattern, lost=lost.lease, is_held=False)
         return None
 
     def _is_held_since(self, taker: Lease, named: Pattern) -> bool:

@@ -9,6 +9,7 @@ import os
 import sys
 
 from corral.domain.errors import CorralError
+from corral.domain.message_commands import send_command
 from corral.hook.asking import LOST, Asker, DaemonSilentError, refused_writes
 from corral.hook.git_changes import Moves, moves, staged
 from corral.hook.reading_git import GitFailedError, git_path
@@ -141,7 +142,7 @@ def _tell_refusal(refused: "Sequence[Refused]") -> None:
         return
     remedy(
         f"leave it out of the commit, wait for it (corral lease acquire --wait 10m '{first.pattern}'), "
-        f"or ask {first.holder} to release it (corral msg send {first.holder} '…')"
+        f"or ask {first.holder} to release it ({send_command(first.holder)})"
     )
 
 
@@ -175,7 +176,7 @@ def _refuse_target(target: str) -> int:
 
 def _refuse_branch(ref: str, other: str) -> int:
     tell(f"refused: {ref.removeprefix('refs/heads/')} is the branch of {other}")
-    remedy(f"work on your own branch; corral msg send {other} '…' asks for what you need there")
+    remedy(f"work on your own branch; {send_command(other)} asks for what you need there")
     return REFUSED
 
 

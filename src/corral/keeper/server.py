@@ -30,7 +30,7 @@ from corral.keeper.team import TeamKeeper
 from corral.keeper.tools import HostTools
 from corral.keeper.typing_verbs import TypingVerbs
 from corral.ports import wire
-from corral.ports.history import FileHistory
+from corral.ports.history import AskedMerge, FileHistory
 from corral.ports.keeper import (
     PROTOCOL,
     Bystander,
@@ -120,8 +120,10 @@ class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, Typi
     async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
         return await asyncio.to_thread(self._tools.look_at_files, cwd, paths, tops)
 
-    async def file_history(self, *, repo: str, path: bytes, workspaces: list[str], limit: int) -> FileHistory:
-        return await self._tools.history(repo, path, workspaces, limit)
+    async def file_history(
+        self, *, repo: str, path: bytes, workspaces: list[str], limit: int, merges: list[AskedMerge]
+    ) -> FileHistory:
+        return await self._tools.history(repo, path, workspaces, limit, merges)
 
     async def prepare_workspace(
         self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""

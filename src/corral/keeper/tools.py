@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from corral.ports.containment import Containment
 from corral.ports.conversations import ConversationsSeen
-from corral.ports.history import FileHistory
+from corral.ports.history import AskedMerge, FileHistory
 from corral.ports.keeper import Bystander, HostPorts, Listening, SeenFile
 from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.merging import MergeGit
@@ -28,8 +28,8 @@ class HostTools:
     containment: Containment
     workspaces: Workspaces
     merges: MergeGit
-    #: What git tells of a file (repository, path, working trees, most commits).
-    history: Callable[[str, bytes, Sequence[str], int], Awaitable[FileHistory]]
+    #: What git tells of a file (repository, path, working trees, most commits, merges).
+    history: Callable[[str, bytes, Sequence[str], int, Sequence[AskedMerge]], Awaitable[FileHistory]]
     #: Why an agent cannot be kept to ports of its own; empty if it can be.
     no_own_ports: str
     #: What becomes a program that can listen on some ports (`20000-20009`) only; its argv comes behind.

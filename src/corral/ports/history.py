@@ -36,6 +36,16 @@ class OpenChange(Record, frozen=True):
     time: float | None = None
 
 
+class AskedMerge(Record, frozen=True):
+    """A merge of the queue that may have to do with the file."""
+
+    #: What was to be merged, and where the target was then.
+    tip: str
+    base: str
+    #: The merge commit, once it is in the target; empty if it never got there.
+    commit: str = ""
+
+
 class FileHistory(Record, frozen=True):
     """What is known of one file."""
 
@@ -44,5 +54,7 @@ class FileHistory(Record, frozen=True):
     #: The newest first.
     commits: list[CommittedChange] = msgspec.field(default_factory=list)
     open_changes: list[OpenChange] = msgspec.field(default_factory=list)
+    #: Those of the merges that were asked for which brought the file into the target, or would have.
+    merges: list[AskedMerge] = msgspec.field(default_factory=list)
     #: What could not be looked at, and why.
     unseen: list[str] = msgspec.field(default_factory=list)

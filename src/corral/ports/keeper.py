@@ -24,14 +24,14 @@ from corral.ports.record import Record as Record
 from corral.ports.typing import TypingSteps
 
 if TYPE_CHECKING:
-    from corral.ports.history import FileHistory
+    from corral.ports.history import AskedMerge, FileHistory
     from corral.ports.links import RealPath, SymbolicLinks
     from corral.ports.memory import HostMemory
     from corral.ports.processes import Execution, Process, ProcessOrder
     from corral.ports.usage import Usage
 
 #: Raised with every change that an older peer would misread; both sides compare it when they meet.
-PROTOCOL = 5
+PROTOCOL = 6
 
 #: Observation has three values. Nothing is killed, restarted or reported gone on "unknown".
 Presence = Literal["present", "absent", "unknown"]
@@ -336,8 +336,13 @@ class Keeper(Merging, Conversing, Dialogs, Notices, Checking, TypingSteps, Proto
     async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
         """What each of the paths is now, relative ones from `cwd`. Of what is below none of `tops`, where it is."""
 
-    async def file_history(self, *, repo: str, path: bytes, workspaces: list[str], limit: int) -> FileHistory:
-        """What git tells of one file of the repository, and of it in these working trees. Changes nothing."""
+    async def file_history(
+        self, *, repo: str, path: bytes, workspaces: list[str], limit: int, merges: list[AskedMerge]
+    ) -> FileHistory:
+        """What git tells of one file of the repository, of it in these working trees and of these merges.
+
+        Changes nothing.
+        """
 
     async def prepare_workspace(
         self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""

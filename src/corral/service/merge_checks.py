@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from corral.domain.errors import RefusedError
@@ -41,7 +42,7 @@ class MergeChecks:
             portion = paths[begin : begin + MOST_PATHS]
             found = await self._writes.check(asking, portion, run=merge.run, ignore_case=ignore_case, shared=False)
             if found:
-                raise _held(merge, found)
+                raise _refusal(merge, found)
 
     def check_tokens(self, team: Team, merge: Merge) -> None:
         """Raise `RefusedError` if it relies on a lease that its party does not have any more."""
@@ -51,8 +52,8 @@ class MergeChecks:
             if token not in held:
                 raise RefusedError(
                     f"token {token} is stale: {merge.party} holds no lease with it any more",
-                    "acquire it again, look at what has changed meanwhile, then corral merge submit, or retry, "
-                    "with --token and the new token",
+                    f"acquire it again, look at what has changed meanwhile, then {_again(merge)} with --token and the "
+                    "new token",
                     token=token,
                 )
 
@@ -69,16 +70,33 @@ class MergeChecks:
                 )
 
 
-def _held(merge: Merge, found: Sequence[Refused]) -> RefusedError:
+def _again(merge: Merge) -> str:
+    """The command that tries it again: one that is only about to be submitted has no number yet."""
+    return f"corral merge retry {merge.name}" if merge.number else "corral merge submit"
+
+
+def _refusal(merge: Merge, found: Sequence[Refused]) -> RefusedError:
+    """What is in the way of the first, or for what is not in the way any more, why it may not land all the same."""
     first = found[0]
-    lease, pattern = first.refusal.lease, first.refusal.pattern.text
+    lease, pattern, lost = first.refusal.lease, first.refusal.pattern.text, first.refusal.lost
     holder = lease.claim.party.name
     shown = told_name(first.refusal.path)
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    how = "took over" if first.refusal.lost is not None else "holds"
+    changes = f"{merge.branch} changes {shown}{f' and {len(found) - 1} more' if len(found) > 1 else ''}"
+    if first.expires_at is None:
+        token = f" (token {lost.token})" if lost is not None else ""
+        return RefusedError(
+            f"{changes}, and the lease on it that {merge.party} had{token} is lost: {holder} got {pattern} at "
+            f"{timestamp(lease.since)}, and does not hold it any more",
+            "look at what has changed there meanwhile, then acquire it again (corral lease acquire --agent "
+            f"{merge.party} {shlex.quote(pattern)}) and hold it until it is merged: {_again(merge)}",
+            holder=holder,
+            pattern=pattern,
+            path=shown,
+        )
+    how = "took over" if lost is not None else "holds"
     return RefusedError(
-        f"{merge.branch} changes {shown}{more}, and {holder} {how} {pattern} since {timestamp(lease.since)}",
-        f"wait until {holder} has released it (corral lease ls), then corral merge retry, or submit again",
+        f"{changes}, and {holder} {how} {pattern} since {timestamp(lease.since)}",
+        f"wait until {holder} has released it (corral lease ls), then {_again(merge)}",
         holder=holder,
         pattern=pattern,
         path=shown,

@@ -261,7 +261,7 @@ class MergeWork:
             try:
                 await self._checks.check(team, merge, step.paths, too_many=step.too_many, ignore_case=build.ignore_case)
             except RefusedError as error:
-                await self._refuse(team, merge, error)
+                await self._refuse(team, merge, build.base, error)
                 return None, ""
         if not clean:
             return None, ""
@@ -293,11 +293,12 @@ class MergeWork:
                 "unrelated": f"{merge.branch} and {target} have no commit in common",
                 "missing": f"the commit {merge.tip[:12]} of {merge.branch} is gone",
             }[step.outcome]
-            await self._refuse(team, merge, RefusedError(why, "look at the branch; more on it can be submitted again"))
+            error = RefusedError(why, "look at the branch; more on it can be submitted again")
+            await self._refuse(team, merge, base, error)
 
-    async def _refuse(self, team: Team, merge: Merge, error: RefusedError) -> None:
+    async def _refuse(self, team: Team, merge: Merge, base: str, error: RefusedError) -> None:
         await self._letters.refused(merge, team.merge.target, error)
-        await self._finish(merge, "merge.refused", REFUSED, reason=error.message, remedy=error.remedy)
+        await self._finish(merge, "merge.refused", REFUSED, reason=error.message, remedy=error.remedy, base=base)
 
     async def _finish(self, merge: Merge, event: str, state: str, **facts: object) -> None:
         """It is at an end, unless somebody cancelled it meanwhile."""
@@ -363,7 +364,7 @@ class MergeWork:
                 await self._checks.check(team, merge, step.paths, too_many=step.too_many, ignore_case=batch.ignore_case)
             except RefusedError as error:
                 # The others are merged without it, and so tested again.
-                await self._refuse(team, merge, error)
+                await self._refuse(team, merge, batch.base, error)
                 await self._waits.back(team.name, batch.numbers, "one of its batch was refused")
                 return True
         if any(not self._book.queue(team.name).get(number).is_on_the_way for number in batch.numbers):

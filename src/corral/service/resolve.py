@@ -11,7 +11,7 @@ from corral.supervise.registry import Registry
 
 
 def find_team(registry: Registry, *, name: str = "", file: str = "", cwd: str = "") -> Team:
-    """The team of that name or file; else the one whose directory is around `cwd`; else the only one."""
+    """The team of that name or file; else the one whose directory or worktree is around `cwd`; else the only one."""
     if name:
         team = registry.teams.get(name)
         if team is None:
@@ -24,7 +24,7 @@ def find_team(registry: Registry, *, name: str = "", file: str = "", cwd: str = 
                 return team
         for agent in registry.agents.values():
             # A worktree has the file of its team too, under another path.
-            if agent.workspace_kind == "worktree" and cwd and _is_within(cwd, agent.workspace):
+            if _has_worktree(agent) and cwd and _is_within(cwd, agent.workspace):
                 return registry.teams[agent.team]
         raise NotFoundError(f"no team of {file} is up", "corral ps shows what is up")
     here = _around(registry, cwd)
@@ -84,11 +84,20 @@ def find_agents(
 
 
 def _around(registry: Registry, cwd: str) -> list[Team]:
-    """Teams whose directory is `cwd` or above it, nearest first; only the nearest if they differ."""
-    inside = [team for team in registry.teams.values() if cwd and _is_within(cwd, team.directory)]
-    longest = max((len(team.directory) for team in inside), default=0)
-    return [team for team in inside if len(team.directory) == longest]
+    """Teams whose directory, or the worktree of an agent of theirs, is `cwd` or above it; only the nearest."""
+    if not cwd:
+        return []
+    places = [(team.directory, team.name) for team in registry.teams.values()]
+    places += [(agent.workspace, agent.team) for agent in registry.agents.values() if _has_worktree(agent)]
+    inside = [(len(directory), team) for directory, team in places if _is_within(cwd, directory)]
+    nearest = max(inside, default=(0, ""))[0]
+    names = dict.fromkeys(team for length, team in inside if length == nearest)
+    return [registry.teams[name] for name in names]
+
+
+def _has_worktree(agent: Agent) -> bool:
+    return agent.workspace_kind == "worktree" and bool(agent.workspace)
 
 
 def _is_within(path: str, directory: str) -> bool:
-    return os.path.commonpath([os.path.abspath(path), directory]) == directory
+    return f"{os.path.abspath(path)}/".startswith(directory.rstrip("/") + "/")

@@ -13,7 +13,7 @@ from corral.background import Background
 from corral.domain import states
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, WrongUseError
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
-from corral.domain.task_records import DEAD, DEFAULT_TTL, Claim, NewTask, Task, check_labels, check_ttl
+from corral.domain.task_records import DEAD, DEFAULT_TTL, DELAYED, OPEN, Claim, NewTask, Task, check_labels, check_ttl
 from corral.domain.tasks import Backlog, Changed, Moment
 from corral.domain.waits import Waits
 from corral.ports.store import Change, Item
@@ -52,6 +52,8 @@ class Seen:
     state: str
     #: The ids of tasks that it waits for.
     missing: list[str]
+    #: Labels that it asks for and that no agent of its team has; all of them if none has them together.
+    lacking: Sequence[str]
     #: Unix seconds at which its claim would lapse or its rest be over; None if there is neither.
     until: float | None
 
@@ -104,8 +106,16 @@ class Tasks:
             task=task,
             state=backlog.state(task),
             missing=[f"t{number}" for number in backlog.missing(task)],
+            lacking=self._lacking(team, task) if task.labels and task.state in (OPEN, DELAYED) else (),
             until=None if remaining is None else self._now() + remaining,
         )
+
+    def _lacking(self, team: str, task: Task) -> Sequence[str]:
+        had = [set(agent.labels) for agent in self._registry.agents.values() if agent.team == team]
+        if any(labels.issuperset(task.labels) for labels in had):
+            return ()
+        anybody = set[str]().union(*had)
+        return [label for label in task.labels if label not in anybody] or list(task.labels)
 
     # Adding
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
@@ -18,6 +18,7 @@ from corral.domain.traces import (
     CLAIMS,
     COMMITTED,
     HOLDS,
+    MERGED,
     Trace,
     agent_of_branch,
     mentions,
@@ -25,7 +26,7 @@ from corral.domain.traces import (
     newest_first,
     shown_all,
 )
-from corral.ports.history import FileHistory
+from corral.ports.history import AskedMerge, FileHistory
 from corral.service.context import Context
 from corral.service.lease_claims import files_of, realm_of
 from corral.service.leases import LeaseService
@@ -35,6 +36,8 @@ from corral.service.tasks import Tasks
 
 #: The newest events of the journal that are looked at.
 _MOST_EVENTS = 20_000
+#: The newest commits that are: more than are told, because it is told how many more there are.
+_MOST_COMMITS = 10_000
 #: Traces that are told, without and with a word about it.
 DEFAULT_LIMIT, LARGEST_LIMIT = 50, 1000
 _NO_HISTORY = FileHistory(known=False)
@@ -99,19 +102,29 @@ class Who:
         """What is known of the file of this name; None if nobody knows it."""
         team, limit = question.team, question.limit
         file = await self._pattern(question, name)
+        # Who names it by way of a symbolic link means the file that it leads to.
+        asked, name = name, "/".join(file.beginning)
+        await self._registry.save()  # whoever has done something finds it
+        events = await self._store.events(since=question.since, last=_MOST_EVENTS)
         history = _NO_HISTORY
         if team.repo is not None:
-            # The keeper is asked for one more, so that it is known whether there are more.
             keeper = await keeper_soon(self._supervisor)
             history = await keeper.file_history(
-                repo=team.repo, path=os.fsencode(name), workspaces=[team.repo, *workspaces], limit=limit + 1
+                repo=team.repo,
+                path=os.fsencode(name),
+                workspaces=[team.repo, *workspaces],
+                limit=_MOST_COMMITS,
+                merges=_merges(events, team),
             )
-        tasks = [seen.task for seen in self._tasks.list(team) if _is_about(seen.task, name)]
+        tasks = [seen.task for seen in self._tasks.list(team) if _is_about(seen.task, {name, asked})]
+        journal = await self._from_journal(events, team, file, name, tasks, history)
+        # A merge by the queue is told of as that, with who is accountable.
+        merged = {one.commit for one in journal if one.what == MERGED}
         traces = [
-            *self._from_git(team, name, history),
+            *(one for one in self._from_git(team, name, history) if one.commit not in merged),
             *self._from_leases(team, file, name),
             *_claims(tasks, name),
-            *await self._from_journal(question, file, name, tasks, history),
+            *journal,
         ]
         # Of a file that only a pattern such as *.py would name nobody knows that there is one.
         if not history.known and not any(_names_it(one) or team.repo is None for one in traces):
@@ -191,14 +204,18 @@ class Who:
                 )
 
     async def _from_journal(
-        self, question: Question, file: Pattern, name: str, tasks: Sequence[Task], history: FileHistory
+        self,
+        events: Sequence[Event],
+        team: Team,
+        file: Pattern,
+        name: str,
+        tasks: Sequence[Task],
+        history: FileHistory,
     ) -> list[Trace]:
-        await self._registry.save()  # whoever has done something finds it
-        events = await self._store.events(since=question.since, last=_MOST_EVENTS)
         held = {held.lease.lease for held in self._leases.held()}
         titles = {task.id: task.title for task in tasks}
         claims = {task.claim.token for task in tasks if task.claim is not None}
-        about = _About(question.team, file, name, held, titles, claims, _changed_on(history))
+        about = _About(team, file, name, held, titles, claims, frozenset(history.merges))
         # Thousands of them: not while others wait for the event loop.
         return await asyncio.to_thread(_read_journal, events, about)
 
@@ -223,20 +240,27 @@ class _About:
     titles: Mapping[str, str]
     #: Tokens of the claims on them, which are told of as that.
     claims: set[int]
-    #: Branches that the file was changed on, each with the unix time of the first commit; commits as well.
-    changed_on: Mapping[str, float]
+    #: Merges that brought the file, or would have.
+    merges: frozenset[AskedMerge]
 
     def matches(self, pattern: str) -> bool:
         return parse(pattern).overlaps(self.file)
 
 
-def _changed_on(history: FileHistory) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for commit in history.commits:
-        for name in (commit.commit, commit.branch):
-            found[name] = min(commit.time, found.get(name, commit.time))
-    found.pop("", None)
-    return found
+def _merges(events: Sequence[Event], team: Team) -> list[AskedMerge]:
+    """The merges of the team that came to an end, the newest first."""
+    found = (_asked(event) for event in reversed(events) if event.team == team.name and _is_merge(event))
+    return list(dict.fromkeys(found))
+
+
+def _is_merge(event: Event) -> bool:
+    kind, _, what = event.event.partition(".")
+    return kind == "merge" and what in _MERGE_OUTCOMES
+
+
+def _asked(event: Event) -> AskedMerge:
+    tip, base, commit, target = (str(event.data.get(key) or "") for key in ("tip", "base", "commit", "target"))
+    return AskedMerge(tip=tip, base=base or target, commit=commit if event.event == "merge.merged" else "")
 
 
 def _read_journal(events: Sequence[Event], about: _About) -> list[Trace]:
@@ -248,7 +272,7 @@ def _read_journal(events: Sequence[Event], about: _About) -> list[Trace]:
             trace = _lease_trace(event, about)
         elif kind == "task" and event.team == about.team.name:
             trace = _task_trace(event, about)
-        elif kind == "merge" and event.team == about.team.name and what in _MERGE_OUTCOMES:
+        elif event.team == about.team.name and _is_merge(event):
             trace = _merge_trace(event, about)
         else:
             continue
@@ -277,12 +301,10 @@ def _task_trace(event: Event, about: _About) -> Trace | None:
 
 
 def _merge_trace(event: Event, about: _About) -> Trace | None:
-    """A merge of a branch that the file was changed on before."""
-    branch, tip, commit, target = (str(event.data.get(key) or "") for key in ("branch", "tip", "commit", "target"))
-    since = min((about.changed_on[name] for name in (branch, tip) if name in about.changed_on), default=None)
-    # git counts in whole seconds.
-    if since is None or since > event.time + 1:
+    """A merge that brought the file into the target, or would have."""
+    if _asked(event) not in about.merges:
         return None
+    branch, tip, commit, target = (str(event.data.get(key) or "") for key in ("branch", "tip", "commit", "target"))
     reason = str(event.data.get("reason") or "")
     return Trace(
         what="", time=None, branch=branch, commit=commit or tip, detail=reason or (f"into {target}" if target else "")
@@ -313,8 +335,8 @@ def _claims(tasks: Sequence[Task], name: str) -> Iterator[Trace]:
             )
 
 
-def _is_about(task: Task, name: str) -> bool:
-    return mentions(task.title, name) or mentions(task.body, name)
+def _is_about(task: Task, names: Collection[str]) -> bool:
+    return any(mentions(task.title, name) or mentions(task.body, name) for name in names)
 
 
 def _names_it(trace: Trace) -> bool:

@@ -21,10 +21,10 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A path that must not be written, and the unix time at which what is in the way goes."""
+    """A path that must not be written, and the unix time at which what is in the way goes; None if it is gone."""
 
     refusal: Refusal
-    expires_at: float
+    expires_at: float | None
 
 
 class WriteService:
@@ -62,4 +62,4 @@ class WriteService:
                 break
             if begin + _AT_ONCE < len(paths):
                 await asyncio.sleep(0)
-        return [Refused(one, self._leases.until(one.lease)) for one in found]
+        return [Refused(one, self._leases.until(one.lease) if one.is_held else None) for one in found]

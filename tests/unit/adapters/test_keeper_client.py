@@ -139,7 +139,7 @@ def test_a_call_that_a_living_keeper_does_not_answer_ends_too(
 
     async def act(keeper: KeeperClient) -> None:
         with pytest.raises(UnavailableError, match="is alive, and has not answered file_history"):
-            await asyncio.wait_for(keeper.file_history(repo="/x", path=b"f", workspaces=[], limit=1), 5)
+            await asyncio.wait_for(keeper.file_history(repo="/x", path=b"f", workspaces=[], limit=1, merges=[]), 5)
 
     Scene(own_directory, reply).play(act)
 

@@ -77,3 +77,42 @@ def test_hooks_are_registered_only_where_that_can_be(tmp_path: Path) -> None:
         assert (unknown.status, "claude" in unknown.error["remedy"]) == (404, True)
 
     play(tmp_path, act)
+
+
+def test_what_was_lost_to_somebody_who_has_given_it_back_is_to_be_acquired_again(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        await at(scene, tmp_path)
+        for agent in ("b", "a"):
+            held = (await scene.ask("POST", f"/v1/leases?team=shop&agent={agent}", {"patterns": ["docs/"]})).json
+            # By a person, without its token: for the agent it is lost.
+            await scene.ask("POST", f"/v1/leases/{held['lease']}/release?team=shop&agent={agent}", {})
+        said = {"cwd": str(tmp_path), "tool_name": "Write", "tool_input": {"file_path": "docs/x"}}
+        reason = (await ask(scene, "claude", "PreToolUse", said)).json["reason"]
+        assert "is lost: shop/a got docs/" in reason
+        assert "corral lease acquire docs/" in reason
+        assert "wait" not in reason
+
+    play(tmp_path, act)
+
+
+def test_a_second_write_is_judged_by_what_the_file_is_then(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        async def allowed(event: str, tool: str) -> bool:
+            said = {"session_id": "s", "cwd": str(tmp_path), "tool_name": tool, "tool_input": {"file_path": "x"}}
+            return bool((await ask(scene, "claude", event, said)).json["allowed"])
+
+        await at(scene, tmp_path)
+        (tmp_path / "x").write_text("one")
+        await allowed("PostToolUse", "Read")
+        assert await allowed("PreToolUse", "Edit")
+        assert await allowed("PreToolUse", "Edit"), "both were announced before the first was done"
+        # The tool never ran, and somebody without hooks changes the file.
+        (tmp_path / "x").write_text("two")
+        assert not await allowed("PreToolUse", "Edit")
+        await allowed("PostToolUse", "Read")
+        assert await allowed("PreToolUse", "Edit")
+        (tmp_path / "x").write_text("three")
+        await allowed("PostToolUse", "Edit")
+        assert await allowed("PreToolUse", "Edit"), "its own writing, which it told of"
+
+    play(tmp_path, act)

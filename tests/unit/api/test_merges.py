@@ -191,6 +191,40 @@ def test_what_somebody_else_holds_is_refused_with_the_holder(tmp_path: Path) -> 
     play(tmp_path, act)
 
 
+def test_what_was_lost_to_somebody_who_has_given_it_back_is_refused_with_what_helps(tmp_path: Path) -> None:
+    async def acquire(scene: Scene, agent: str) -> dict[str, Any]:
+        body = {"patterns": ["a/"], "literal": False}
+        held: dict[str, Any] = (await scene.ask("POST", f"/v1/leases?team=shop&agent={agent}", body)).json
+        return held
+
+    async def act(scene: Scene) -> None:
+        played = await prepared(scene, gates=("make",))
+        merge = (await scene.ask("POST", "/v1/merges?team=shop&agent=a", {"branch": "y"})).json["merge"]
+        played.code.put_nowait(1)
+        assert (await show(scene, merge))["state"] == "failed"
+        mine = await acquire(scene, "a")
+        # A person takes it away from under the agent, and another one gets it.
+        await scene.ask("POST", f"/v1/leases/{mine['lease']}/release?team=shop&agent=a", {})
+        theirs = await acquire(scene, "b")
+        held = (await scene.ask("POST", "/v1/merges?team=shop&agent=a", {"branch": "x"})).error
+        assert (held["holder"], held["lease"], "expires_at" in held) == ("shop/b", theirs["lease"], True)
+        assert held["remedy"].endswith("then corral merge submit")
+        await scene.ask("POST", f"/v1/leases/{theirs['lease']}/release?team=shop&agent=b", {})
+        gone = (await scene.ask("POST", "/v1/merges?team=shop&agent=a", {"branch": "x"})).error
+        assert (gone["holder"], gone["pattern"], gone["path"]) == ("shop/b", "a/", "a/b")
+        assert not {"expires_at", "lease", "since"} & set(gone)
+        assert f"that shop/a had (token {mine['token']}) is lost: shop/b got a/ at" in gone["message"]
+        assert "wait" not in gone["remedy"]
+        assert "corral lease acquire --agent shop/a a/" in gone["remedy"]
+        assert gone["remedy"].endswith("corral merge submit"), "nothing is in line that could be tried again"
+        again = (await scene.ask("POST", f"/v1/merges/{merge}/retry?team=shop", {})).error
+        assert again["remedy"].endswith(f"corral merge retry {merge}")
+        await acquire(scene, "a")
+        assert (await scene.ask("POST", "/v1/merges?team=shop&agent=a", {"branch": "x"})).status == 200
+
+    play(tmp_path, act)
+
+
 def test_what_there_is_not_is_not_found(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         for merge in ("q1", "nonsense", "q" + "9" * 40):

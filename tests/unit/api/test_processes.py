@@ -462,6 +462,17 @@ def test_pages_are_what_was_written(tmp_path: Path, pieces: list[bytes], sizes: 
     play(tmp_path, act)
 
 
+def test_one_agent_is_found_by_its_name_and_its_team_told(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        (found,) = json.loads((await scene.ask("GET", "/v1/agents?agent=z")).body)
+        assert (found["team"], found["agent"]) == ("toys", "z")
+        assert len(json.loads((await scene.ask("GET", "/v1/agents?agent=b&team=shop")).body)) == 1
+        for missing in ("agent=nobody", "agent=z&team=shop", "agent=z&team=gone"):
+            assert (await scene.ask("GET", f"/v1/agents?{missing}")).status == 404
+
+    play(tmp_path, act)
+
+
 def test_ps_tells_how_many_run(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         scene.registry.processes["shop", "a"] = 3

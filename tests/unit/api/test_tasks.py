@@ -360,3 +360,20 @@ def test_teams_do_not_see_each_others_tasks(tmp_path: Path) -> None:
         assert (await scene.ask("GET", "/v1/tasks?team=toys")).json["tasks"] == []
 
     play(tmp_path, act)
+
+
+def test_labels_that_nobody_has_are_told(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        for agent, label in (("a", "gpu"), ("b", "linux")):
+            known = scene.registry.agents["shop", agent]
+            scene.registry.agents["shop", agent] = replace(known, labels=(label,))
+        asked: list[tuple[list[str], list[str]]] = [
+            ([], []),
+            (["gpu"], []),
+            (["gpu", "tpu"], ["tpu"]),
+            (["gpu", "linux"], ["gpu", "linux"]),
+        ]
+        for labels, lacking in asked:
+            assert (await show(scene, await add(scene, labels=labels)))["lacking"] == lacking
+
+    play(tmp_path, act)

@@ -96,6 +96,7 @@ def test_a_lease_that_was_lost_is_named_by_its_token_and_outlives_the_daemon(tmp
         (refused,) = (await check(scene, b"src/x", b"src/y", query=f"agent=a&run={AGENT.run}")).json["refused"]
         assert (refused["path"], refused["why"], refused["holder"]) == ("src/x", "lost", "shop/b")
         assert (refused["lost_token"], refused["token"]) == (lost["mine"]["token"], lost["theirs"]["token"])
+        assert refused["expires_at"] is None, "nobody holds it now"
         await scene.registry.commit(PERSON, drop_agents=[("shop", "a")])
         assert (await check(scene, b"src/x", query=f"agent=a&run={AGENT.run}")).json["allowed"]
 

@@ -47,6 +47,15 @@ class TestTheReceipt:
         ]
         assert outcome.err == "a: stopped\n"
 
+    def test_does_not_say_that_people_hold_nothing(self, corral: Corral, daemon: FakeDaemon) -> None:
+        checks: list[object] = [{"what": what, "found": 0, "residue": []} for what in ("sockets", "leases", "claims")]
+        daemon.answer("POST", "/v1/down", taken_down(checks=checks))
+        assert corral("down").out.splitlines()[1:] == [
+            "  ✓ sockets  none left",
+            "  ✓ leases   none left with its agents",
+            "  ✓ claims   none left with its agents",
+        ]
+
     def test_names_what_is_left(self, corral: Corral, daemon: FakeDaemon) -> None:
         daemon.answer("POST", "/v1/down", taken_down(clean=False, checks=[LEFT, NOT_COUNTED], stopped=[]))
         outcome = corral("down")

@@ -18,6 +18,19 @@ def test_without_an_agent_it_says_so(
     assert "CORRAL_TEAM and CORRAL_AGENT" in outcome.error["message"]
 
 
+def test_the_variable_may_name_the_team_as_well(corral: Corral, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[tuple[str, str]] = []
+
+    def serve(_: object, team: str, agent: str) -> int:
+        served.append((team, agent))
+        return 0
+
+    monkeypatch.setattr("corral.mcp.server.serve", serve)
+    monkeypatch.setenv("CORRAL_AGENT", "shop/api")
+    assert corral("mcp").code == 0
+    assert served == [("shop", "api")]
+
+
 def test_an_agent_alone_needs_its_team(corral: Corral) -> None:
     assert corral("mcp", "--agent", "api").code == 2
 

@@ -2,6 +2,7 @@
 
 from corral.cli.merge_shown import listed, shown
 from corral.client.answers import Record
+from tests.unit.cli.conftest import Corral
 
 EVIL = "\x1b[2Jx\a"
 GATE: Record = {
@@ -65,3 +66,15 @@ def test_a_line_is_whole_in_a_pipe_and_cut_on_a_terminal() -> None:
     merges: Record = {"merges": [{**MERGE, "branch": "b", "reason": "", "step": waits}]}
     assert list(listed(merges))[1].endswith(waits)
     assert all(len(line) <= 100 for line in listed(merges, 100))
+
+
+def test_every_column_has_a_heading() -> None:
+    head, row = listed({"merges": [MERGE]})
+    assert head.split() == ["MERGE", "STATE", "BRANCH", "FOR", "SINCE", "ABOUT"]
+    assert head.index("ABOUT") == row.index("because")
+
+
+def test_what_is_no_merge_is_named_as_it_was_typed(corral: Corral) -> None:
+    for command in ("show", "cancel", "retry"):
+        outcome = corral("merge", command, "corral/shop/builder-2")
+        assert (outcome.code, "'corral/shop/builder-2' is no merge" in outcome.err) == (3, True)

@@ -58,6 +58,12 @@ def test_one_number_is_printed(corral: Corral, daemon: FakeDaemon) -> None:
     assert corral("port", "get", "web", "--agent", "shop/api", "--json").json == answer
 
 
+def test_an_empty_name_is_none(corral: Corral, daemon: FakeDaemon) -> None:
+    outcome = corral("port", "get", "", "--agent", "shop/api", "--json")
+    assert (outcome.code, outcome.out, "empty name" in outcome.error["message"]) == (2, "", True)
+    assert daemon.requests == []
+
+
 def test_outside_of_an_agent_one_must_be_named(corral: Corral, daemon: FakeDaemon) -> None:
     assert corral("port", "get", "web").code == 2
     assert daemon.requests == []

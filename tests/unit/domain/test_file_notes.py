@@ -107,11 +107,21 @@ def test_who_has_ended_since_the_file_was_looked_at_counts_as_writing() -> None:
     assert objection.why == BEING_WRITTEN
 
 
-def test_who_has_not_said_to_be_done_may_write_once_more() -> None:
+def test_who_has_not_said_to_be_done_may_write_once_more_what_is_as_it_was() -> None:
     notes = FileNotes()
     notes.has_read(A, X, "s", 1.0, 0.0)
     notes.begin_writing(A, X, 0.0)
+    assert why(notes, A, "s", 1.0) == "", "two writes of one session, announced before the first is done"
+    assert why(notes, A, "t", 1.0) == CHANGED, "by whom nobody can tell"
+    notes.has_read(A, X, "t", 2.0, 1.0)
     assert why(notes, A, "t", 1.0) == ""
+
+
+def test_a_new_file_that_is_being_written_may_be_written_once_more_by_the_same_session() -> None:
+    notes = FileNotes()
+    notes.begin_writing(A, X, 0.0)
+    assert why(notes, A, "", 1.0) == ""
+    assert why(notes, A, "s", 1.0) == ""
 
 
 def test_who_was_told_of_a_change_is_not_refused_for_it_again() -> None:

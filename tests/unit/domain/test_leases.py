@@ -303,3 +303,12 @@ class Machine(RuleBasedStateMachine):
 
 TestAnySequence = Machine.TestCase
 TestAnySequence.settings = settings(max_examples=100, stateful_step_count=30)
+
+
+@pytest.mark.parametrize(("holder", "recipient"), [("shop/b", "shop/b"), ("ann", "@ann")])
+def test_whose_lease_it_is_can_be_written_to_as_it_is_said(holder: str, recipient: str) -> None:
+    leases = Leases()
+    held = grant(leases, claim(holder, "src/"), 1)
+    with pytest.raises(RefusedError) as caught:
+        leases.release(held.lease, "shop/a")
+    assert caught.value.remedy == f"ask them to release it: corral msg send {recipient} -m '…'"

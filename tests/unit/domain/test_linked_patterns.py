@@ -23,7 +23,7 @@ LINKS = {
         ("inl*/a.py", ["inl*/a.py", "src/a.py"]),
         ("inl*/", ["inl*/", "src/"]),
         ("inl*", ["inl*"]),
-        ("./inl?nk/**", ["./inl?nk/**", "src/**"]),
+        ("./inl?nk/**", ["inl?nk/**", "src/**"]),
         ("**/inlink/a.py", ["**/inlink/a.py", "src/a.py"]),
         ("s*/**/one\\[1]/z", ["s*/**/one\\[1]/z", "lib/x/z"]),
         ("src/u?/x", ["src/u?/x", "x"]),

@@ -94,3 +94,21 @@ def test_a_thousand_choices_are_not_all_told() -> None:
         recipients(["x"], sender="ann", team=lambda: "shop", known=known)
     assert len(caught.value.remedy) < 1000
     assert "961 more" in caught.value.remedy
+
+
+def test_a_message_among_the_recipients_is_told_where_it_belongs() -> None:
+    with pytest.raises(NotFoundError) as caught:
+        meant("builder-1", "the schema changed")
+    assert "given with --message (-m)" in caught.value.remedy
+    assert "shop/builder-2" in caught.value.remedy
+    with pytest.raises(NotFoundError) as caught:
+        meant("bulider-1")
+    assert "--message" not in caught.value.remedy
+
+
+def test_one_party_that_there_is_not_is_not_about_writing() -> None:
+    with pytest.raises(NotFoundError) as caught:
+        party("nobody", sender="ann", team=lambda: "shop", known=KNOWN)
+    assert caught.value.message == "there is nobody called nobody"
+    assert "@ann" in caught.value.remedy
+    assert "role:" not in caught.value.remedy

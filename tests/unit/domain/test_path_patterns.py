@@ -253,3 +253,11 @@ def test_two_patterns_are_compared_in_as_many_steps_as_one_has_characters(
     assert not one.overlaps(other)
     # Three for each star at the beginning of a part, while it is not known to be no dots.
     assert 0 < steps <= 4 * max(len(one.text), len(other.text))
+
+
+@pytest.mark.parametrize(("written", "text"), [("./README.md", "README.md"), ("./src/", "src/"), ("./", "**")])
+def test_a_dot_at_the_beginning_is_left_out(written: str, text: str) -> None:
+    assert parse(written) == parse(text)
+    assert parse(written).text == text
+    if not written.endswith("/"):
+        assert plain(written).text == text

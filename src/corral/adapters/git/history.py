@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 import msgspec
 
 from corral.adapters.git.command import git
 from corral.domain.errors import CorralError, NotFoundError
-from corral.ports.history import CommittedChange, FileHistory, OpenChange
+from corral.ports.history import AskedMerge, CommittedChange, FileHistory, OpenChange
 from corral.repository import BRANCHES, STATUS
 
 #: Working trees that are looked at, and how many at once: a team may have hundreds.
 _MOST_WORKSPACES, _AT_ONCE = 200, 4
+#: Merges that did not land that are looked at, each by a git of its own, and names of the file that are.
+_MOST_UNLANDED, _MOST_NAMES = 200, 50
 #: Moves of the agents' branches that are looked at.
 _MOVES = 10_000
 #: Moves of a branch by which somebody made the commit that it is on then. All others take one that was there.
@@ -25,10 +29,13 @@ _LOG = ("log", "-z", "--no-show-signature", "--no-ext-diff", "--no-textconv", "-
 _FIELDS = "%x01%H%x02%ct%x02%an <%ae>%x02%s"
 
 
-async def history(repo: str, path: bytes, workspaces: Sequence[str], limit: int) -> FileHistory:
+async def history(
+    repo: str, path: bytes, workspaces: Sequence[str], limit: int, merges: Sequence[AskedMerge]
+) -> FileHistory:
     """The newest commits that changed `path` (from the top of the repository), at most `limit`, and open changes.
 
-    What cannot be looked at is named; `NotFoundError` if `repo` is no repository.
+    A merge commit is one of them if the file in it is that of none of its parents. Of `merges`, the newest first, those
+    are told that have the file. What cannot be looked at is named; `NotFoundError` if `repo` is no repository.
     """
     name = os.fsdecode(path)
     try:
@@ -38,9 +45,14 @@ async def history(repo: str, path: bytes, workspaces: Sequence[str], limit: int)
     branches = refs.split()
     unseen: list[str] = []
     commits: list[CommittedChange] = []
+    with_it: list[AskedMerge] = []
     if branches:
         try:
-            commits = await _commits(repo, name, branches, limit)
+            commits, paths = await _commits(repo, name, branches, limit + 1)
+            if len(commits) > limit:
+                unseen.append(f"commits older than the newest {limit}")
+                del commits[limit:]
+            with_it = await _with_it(repo, paths, merges, unseen)
         except CorralError as error:
             unseen.append(error.message)
     looked_at = list(dict.fromkeys(workspaces))
@@ -55,38 +67,88 @@ async def history(repo: str, path: bytes, workspaces: Sequence[str], limit: int)
         elif look is not None:
             changes.append(look)
     there = any(os.path.lexists(os.path.join(workspace, name)) for workspace in (repo, *looked_at))
-    return FileHistory(known=there or bool(commits or changes), commits=commits, open_changes=changes, unseen=unseen)
+    known = there or bool(commits or changes)
+    return FileHistory(known=known, commits=commits, open_changes=changes, merges=with_it, unseen=unseen)
 
 
-async def _commits(repo: str, name: str, branches: Sequence[str], limit: int) -> list[CommittedChange]:
-    arguments = ["--follow", "--name-only", f"-n{limit}", f"--format={_FIELDS}", "HEAD", *branches]
-    found = read_log(await git(repo, *_LOG, *arguments, "--", f":(literal){name}"))
+async def _commits(
+    repo: str, name: str, branches: Sequence[str], limit: int
+) -> tuple[list[CommittedChange], list[str]]:
+    """The commits, and the names that the file has and had, as git takes them."""
+    arguments = ["--name-status", f"-n{limit}", f"--format={_FIELDS}", "HEAD", *branches, "--"]
+    logged = read_log(await git(repo, *_LOG, "--follow", *arguments, f":(literal){name}"))
+    # What it was copied from is another file, though git follows that as well.
+    own = takewhile(lambda one: not one[1].startswith("C"), logged)
+    names = dict.fromkeys([name, *(os.fsdecode(change.path) for change, _ in own if change.path)])
+    paths = [f":(literal){one}" for one in list(names)[:_MOST_NAMES]]
+    # Asked for together, git would follow a file to another one where it merges a branch that made it.
+    merging = await git(repo, *_LOG, "--merges", "--full-history", "-c", *arguments, *paths)
+    logged += (one for one in read_log(merging) if one[0].path)
+    found = sorted((change for change, _ in logged), key=lambda change: -change.time)[:limit]
     of_agents = [branch for branch in branches if branch.startswith(_OF_AGENTS)]
     if not found or not of_agents:
-        return found
+        return found, paths
     unmerged = await git(
         repo, *_LOG, f"-n{_MOVES}", "--format=%H %S", *of_agents,
         "--not", "HEAD", *(branch for branch in branches if branch not in of_agents),
     )  # fmt: skip
     moves = await git(repo, *_LOG, "-g", f"-n{_MOVES}", "--format=%H %gD %gs", *of_agents)
     made_on = {**_pairs(unmerged), **made_by(moves.split("\0"))}
-    return [
-        msgspec.structs.replace(one, branch=made_on.get(one.commit, "").removeprefix("refs/heads/")) for one in found
-    ]
+    branch_of = {commit: branch.removeprefix("refs/heads/") for commit, branch in made_on.items()}
+    return [msgspec.structs.replace(one, branch=branch_of.get(one.commit, "")) for one in found], paths
 
 
-def read_log(output: str) -> list[CommittedChange]:
-    """Commits out of what git says of them in `_FIELDS`, with the name of the file behind each. Pure."""
+async def _with_it(
+    repo: str, paths: Sequence[str], merges: Sequence[AskedMerge], unseen: list[str]
+) -> list[AskedMerge]:
+    """Those of the merges that changed one of the paths in the target, or would have."""
+    # Where the target had all of it already, it brought nothing.
+    landed = [one for one in merges if one.commit and one.commit != one.base]
+    found: set[AskedMerge] = set()
+    if landed:
+        feed = "".join(f"{one.commit}\n" for one in landed).encode()
+        changing = await git(
+            repo, "diff-tree", "--stdin", "-r", "--name-only", "-z", "--diff-merges=first-parent", "--no-ext-diff",
+            "--", *paths, feed=feed,
+        )  # fmt: skip
+        said = set(re.split(r"[\0\n]", changing))
+        found.update(one for one in landed if one.commit in said)
+    unlanded = list(dict.fromkeys(one for one in merges if not one.commit))
+    if len(unlanded) > _MOST_UNLANDED:
+        unseen.append(f"{len(unlanded) - _MOST_UNLANDED} of {len(unlanded)} merges that did not land")
+    turn = asyncio.Semaphore(_AT_ONCE)
+    looks = [_would_change(repo, paths, one, turn) for one in unlanded[:_MOST_UNLANDED]]
+    for one, would in zip(unlanded, await asyncio.gather(*looks), strict=False):
+        if would:
+            found.add(one)
+    return [one for one in dict.fromkeys(merges) if one in found]
+
+
+async def _would_change(repo: str, paths: Sequence[str], merge: AskedMerge, turn: asyncio.Semaphore) -> bool:
+    """True if the branch has changed one of the paths since it left the target."""
+    both = f"{merge.base}...{merge.tip}"
+    async with turn:
+        try:
+            return bool(await git(repo, "diff", "--no-ext-diff", "--name-only", "-z", both, "--", *paths))
+        except CorralError:
+            return False  # its commits are gone, or have nothing in common: nobody can tell any more
+
+
+def read_log(output: str) -> list[tuple[CommittedChange, str]]:
+    """Commits out of what git says of them in `_FIELDS`, with the name of the file behind each, and how git calls
+    what it did: `M`, `R100`. Pure.
+    """
     found = []
     for entry in output.split("\1")[1:]:
         about, _, names = entry.partition("\0")
         commit, time, author, subject = about.split("\2", 3)
-        path = os.fsencode(names.strip("\0").removeprefix("\n").partition("\0")[0])
-        found.append(
-            CommittedChange(
-                commit=commit, time=float(time), author=_text(author), subject=_text(subject)[:200], path=path
-            )
+        how, *paths = names.strip("\0").removeprefix("\n").split("\0")
+        # Of a file that was renamed there are two names, the old one first; of a directory there are more.
+        path = os.fsencode(paths[1 if how.startswith(("R", "C")) else 0]) if paths else b""
+        change = CommittedChange(
+            commit=commit, time=float(time), author=_text(author), subject=_text(subject)[:200], path=path
         )
+        found.append((change, how))
     return found
 
 

@@ -19,7 +19,7 @@ from corral.domain.errors import CorralError, UnavailableError, from_json
 from corral.domain.limits import Limits
 from corral.peer import peer_of
 from corral.ports import wire
-from corral.ports.history import FileHistory
+from corral.ports.history import AskedMerge, FileHistory
 from corral.ports.keeper import (
     Bystander,
     Check,
@@ -118,10 +118,13 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
     async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
         return await self._call(list[SeenFile], "look_at_files", cwd=cwd, paths=paths, tops=tops)
 
-    async def file_history(self, *, repo: str, path: bytes, workspaces: list[str], limit: int) -> FileHistory:
+    async def file_history(
+        self, *, repo: str, path: bytes, workspaces: list[str], limit: int, merges: list[AskedMerge]
+    ) -> FileHistory:
         return await self._call(
-            FileHistory, "file_history", SEND_SECONDS, repo=repo, path=path, workspaces=workspaces, limit=limit
-        )
+            FileHistory, "file_history", SEND_SECONDS,
+            repo=repo, path=path, workspaces=workspaces, limit=limit, merges=merges,
+        )  # fmt: skip
 
     async def prepare_workspace(
         self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""
