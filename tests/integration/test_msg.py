@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import threading
-import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 import pytest
 
@@ -79,20 +79,25 @@ def test_a_message_of_a_mebibyte_goes_through(instance: Instance) -> None:
 
 
 def test_a_wait_ends_with_what_comes_and_two_who_wait_for_each_other_are_told(instance: Instance) -> None:
-    with instance.follow("msg", "inbox", "--agent", "api", "--wait", "60", "--from", "builder-1", "--json") as waiting:
-        until = time.monotonic() + 30
-        while True:
-            # Until the other one waits there is no cycle.
-            code = instance.run(
-                "msg", "inbox", "--agent", "builder-1", "--wait", "10ms", "--from", "api", "--json", check=False
+    """Who comes second closes the cycle and is refused; which of them that is nobody can say."""
+    partner = {"api": "builder-1", "builder-1": "api"}
+    with ThreadPoolExecutor(max_workers=2) as people:
+        waits = {
+            agent: people.submit(
+                instance.run,
+                *("msg", "inbox", "--agent", agent, "--wait", "60", "--from", other, "--json"),
+                check=False,
             )
-            if code.returncode:
-                break
-            assert time.monotonic() < until
-        assert code.returncode == 4
-        assert json.loads(code.stderr)["error"]["cycle"] == ["shop/builder-1", "shop/api"]
-        instance.run("msg", "send", "api", "--agent", "builder-1", "-m", "go on")
-        assert json.loads(waiting.line())["messages"][0]["preview"] == "go on"
+            for agent, other in partner.items()
+        }
+        wait(waits.values(), return_when=FIRST_COMPLETED)
+        (refused,) = [agent for agent, done in waits.items() if done.done()]
+        told = waits[refused].result()
+        assert told.returncode == 4
+        assert json.loads(told.stderr)["error"]["cycle"] == [f"shop/{refused}", f"shop/{partner[refused]}"]
+        instance.run("msg", "send", partner[refused], "--agent", refused, "-m", "go on")
+        heard = waits[partner[refused]].result()
+    assert json.loads(heard.stdout)["messages"][0]["preview"] == "go on"
 
 
 def test_mail_stays_when_the_team_goes_down_and_is_there_when_it_is_up_again(instance: Instance) -> None:
