@@ -31,6 +31,8 @@ class Asked:
         after = last_seq(self.instance)
         self.instance.run("send", "a", REMOVE)
         opened = await_event(self.instance, "inbox.opened", "a", after=after, seconds=SECONDS)
+        # The title of the terminal may tell of it before the whole dialog is drawn.
+        wait_for(lambda: any("deny" in one["can"] for one in self.waiting()), SECONDS, "it is known how to answer")
         return str(opened["data"]["entry"])
 
     def waiting(self) -> list[dict[str, Any]]:
