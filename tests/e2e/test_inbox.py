@@ -30,10 +30,12 @@ class Asked:
         self.watched.comes_to("idle")
         after = last_seq(self.instance)
         self.instance.run("send", "a", REMOVE)
-        opened = await_event(self.instance, "inbox.opened", "a", after=after, seconds=SECONDS)
+        await_event(self.instance, "inbox.opened", "a", after=after, seconds=SECONDS)
         # The title of the terminal may tell of it before the whole dialog is drawn.
-        wait_for(lambda: any("deny" in one["can"] for one in self.waiting()), SECONDS, "it is known how to answer")
-        return str(opened["data"]["entry"])
+        known = wait_for(
+            lambda: [one for one in self.waiting() if "deny" in one["can"]], SECONDS, "it is known how to answer"
+        )
+        return str(known[0]["entry"])
 
     def waiting(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.instance.json("inbox")["entries"]

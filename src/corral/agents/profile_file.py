@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from corral.agents.profile import Profile
-from corral.agents.profile_resume import resume_ways
+from corral.agents.profile_resume import resume_ways, strings
 from corral.domain import activity, names
 from corral.domain.hook_registration import HookFile
 from corral.domain.mcp_registration import ARGUMENTS, PROGRAM, ServerFile
@@ -38,7 +38,7 @@ def read_profile(text: str, file: str) -> Profile:
     if name and (not names.is_valid(name) or os.path.basename(file) != f"{name}.toml"):
         table.wrong("name", "this is not the name of the file, or no valid name", f"a name has {names.RULE}")
     executable = table.need("executable", str, 'executable = "claude"') or ""
-    command = _strings(table, "command", 'command = ["claude"]')
+    command = strings(table, "command", 'command = ["claude"]', needed=True)
     if executable and command and command[0] != executable:
         table.wrong("command", "this does not begin with the executable", f'such as command = ["{executable}"]')
     profile = Profile(
@@ -115,8 +115,8 @@ def _rule(table: Table, number: int) -> Rule:
         block=block,
         unless=_optional_patterns(table, "unless", wrong),
         title=title,
-        approve=_strings(table, "approve", 'approve = ["Enter"]', needed=False),
-        deny=_strings(table, "deny", 'deny = ["Escape"]', needed=False),
+        approve=strings(table, "approve", 'approve = ["Enter"]'),
+        deny=strings(table, "deny", 'deny = ["Escape"]'),
     )
 
 
@@ -156,31 +156,21 @@ def _hook_file(profile: Table) -> HookFile | None:
 
 def _files(table: Table, example: str) -> tuple[str, ...]:
     """Paths that stay in a workspace."""
-    files = _strings(table, "files", example)
+    files = strings(table, "files", example, needed=True)
     if any(os.path.isabs(file) or os.path.normpath(file) != file or file.startswith("..") for file in files):
         table.wrong("files", "this leads out of the workspace, or there by a detour", f"such as {example}")
     return files
 
 
-def _strings(table: Table, key: str, example: str, *, needed: bool = True) -> tuple[str, ...]:
-    values = table.need(key, list, example) if needed else table.take(key, list, example)
-    if values is None:
-        return ()
-    kept = tuple(value for value in values if isinstance(value, str) and value)
-    if not kept or len(kept) != len(values):
-        table.wrong(key, "this must be an array of strings that are not empty", f"such as {example}")
-    return kept
-
-
 def _patterns(table: Table, key: str) -> tuple[str, ...]:
-    patterns = _strings(table, key, f"{key} = ['^> $']")
+    patterns = strings(table, key, f"{key} = ['^> $']", needed=True)
     for number, pattern in enumerate(patterns, 1):
         _is_pattern(table, key, f"pattern {number}", pattern)
     return patterns
 
 
 def _optional_patterns(table: Table, key: str, wrong: Callable[[str, str, str], None]) -> tuple[str, ...]:
-    patterns = _strings(table, key, f"{key} = ['^> $']", needed=False)
+    patterns = strings(table, key, f"{key} = ['^> $']")
     for number, pattern in enumerate(patterns, 1):
         _is_pattern(table, key, f"pattern {number}", pattern, wrong)
     return patterns

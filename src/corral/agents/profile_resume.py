@@ -17,20 +17,20 @@ def resume_ways(profile: Table) -> Ways | None:
     if table is None:
         return None
     table.only(_KEYS)
-    words = _words(table, "words", f'words = ["--resume", "{SESSION}"]', needed=True)
+    words = strings(table, "words", f'words = ["--resume", "{SESSION}"]', needed=True)
     if words and SESSION not in words:
         table.wrong("words", "this does not name the conversation", f'such as words = ["--resume", "{SESSION}"]')
-    fork = _words(table, "fork", f'fork = ["fork", "{SESSION}"]')
+    fork = strings(table, "fork", f'fork = ["fork", "{SESSION}"]')
     if fork and SESSION not in fork:
         table.wrong("fork", "this does not name the conversation", f'such as fork = ["fork", "{SESSION}"]')
-    begin = _words(table, "begin", f'begin = ["--session-id", "{NEW}"]')
+    begin = strings(table, "begin", f'begin = ["--session-id", "{NEW}"]')
     if begin and NEW not in begin:
         table.wrong("begin", "this does not name the new conversation", f'such as begin = ["--session-id", "{NEW}"]')
     return Ways(
         resume=words,
         fork=fork,
         begin=begin,
-        unless=_words(table, "unless", 'unless = ["--continue"]'),
+        unless=strings(table, "unless", 'unless = ["--continue"]'),
         transcripts=_transcripts(table),
     )
 
@@ -40,10 +40,10 @@ def _transcripts(resume: Table) -> Transcripts | None:
     if table is None:
         return None
     table.only(_TRANSCRIPT_KEYS)
-    roots = _words(table, "roots", 'roots = ["$X_HOME/sessions", "~/.x/sessions"]', needed=True)
+    roots = strings(table, "roots", 'roots = ["$X_HOME/sessions", "~/.x/sessions"]', needed=True)
     if any(not root.startswith(("~/", "$", "/")) for root in roots):
         table.wrong("roots", "these must begin with ~/, a variable or /", 'such as roots = ["~/.x/sessions"]')
-    files = _words(table, "files", 'files = ["*/*.jsonl"]', needed=True)
+    files = strings(table, "files", 'files = ["*/*.jsonl"]', needed=True)
     if any(part in ("..", "**") for file in files for part in file.split("/")):
         table.wrong("files", "patterns name each directory on the way", 'such as files = ["*/*.jsonl"]')
     example = r"session = '(?P<session>[0-9a-f-]{36})\.jsonl'"
@@ -58,7 +58,8 @@ def _transcripts(resume: Table) -> Transcripts | None:
     )
 
 
-def _words(table: Table, key: str, example: str, *, needed: bool = False) -> tuple[str, ...]:
+def strings(table: Table, key: str, example: str, *, needed: bool = False) -> tuple[str, ...]:
+    """An array of strings that are not empty; an empty one if it is not given, which is wrong if it is needed."""
     values = table.need(key, list, example) if needed else table.take(key, list, example)
     if values is None:
         return ()

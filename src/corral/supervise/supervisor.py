@@ -135,12 +135,12 @@ class Supervisor:
             # Not processes that were started for the agents: those do not end because a program beside them did.
             await keeper.stop(team, old_runs, _LEFTOVER_GRACE, spare=True)
         openings = await self.conversations.begin(keeper, agents, environments)
-        now = self._now()
+        now, by_person = self._now(), who != SUPERVISOR
         begun = [
             replace(
-                openings[agent.name].of(lifecycle.begin(agent, secrets.token_hex(6), now, by_person=who != SUPERVISOR)),
-                begun=agent.begun if who == SUPERVISOR else self._clock(),
-                asked_by=agent.asked_by if who is SUPERVISOR else who.user,
+                openings[agent.name].of(lifecycle.begin(agent, secrets.token_hex(6), now, by_person=by_person)),
+                begun=self._clock() if by_person else agent.begun,
+                asked_by=who.user if by_person else agent.asked_by,
                 ready=not needs_a_sign(agent, rules),
                 user=hello.user,
                 host=hello.host,
