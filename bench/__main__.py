@@ -10,13 +10,27 @@ import shutil
 import sys
 import tempfile
 
-from bench import activity, commands, coordination, doctor, installation, processes, report, sends, sizes, teardown
+from bench import (
+    activity,
+    audit,
+    commands,
+    coordination,
+    doctor,
+    installation,
+    observing,
+    policy,
+    processes,
+    report,
+    sends,
+    sizes,
+    teardown,
+)
 from bench.sizes import IDLE, LIST, START, Setting
 
 TEARDOWN, DOCTOR, PROCESSES, COORDINATION = "teardown", "doctor", "processes", "coordination"
-ACTIVITY, SEND = "activity", "send"
+ACTIVITY, SEND, AUDIT, POLICY, OBSERVING = "activity", "send", "audit", "policy", "observing"
 _AT_EVERY_SIZE = (START, LIST, IDLE)
-_PARTS = (*_AT_EVERY_SIZE, TEARDOWN, DOCTOR, PROCESSES, COORDINATION, ACTIVITY, SEND)
+_PARTS = (*_AT_EVERY_SIZE, TEARDOWN, DOCTOR, PROCESSES, COORDINATION, ACTIVITY, SEND, AUDIT, POLICY, OBSERVING)
 
 
 def main() -> int:
@@ -55,6 +69,9 @@ def main() -> int:
             else None,
             activity.measure(setting, options.agents) if ACTIVITY in setting.parts else None,
             sends.measure(setting) if SEND in setting.parts else None,
+            audit.measure(setting) if AUDIT in setting.parts else None,
+            policy.measure(setting) if POLICY in setting.parts else None,
+            observing.measure(setting) if OBSERVING in setting.parts else None,
         )
     _note("")
     if options.json:

@@ -109,9 +109,13 @@ class Instance:
 
 
 @contextmanager
-def running(corral: str, directory: str, runtime: str, env: Mapping[str, str]) -> Iterator[Instance]:
-    """An instance whose daemon and keeper run; everything of it is gone afterwards."""
+def running(corral: str, directory: str, runtime: str, env: Mapping[str, str], config: str = "") -> Iterator[Instance]:
+    """An instance whose daemon and keeper run, configured so; everything of it is gone afterwards."""
     os.makedirs(directory)
+    if config:
+        os.makedirs(os.path.join(directory, "home"), mode=0o700)
+        with open(os.path.join(directory, "home", "config.toml"), "w", encoding="utf-8") as file:
+            file.write(config)
     os.makedirs(runtime, mode=0o700)
     own = {"CORRAL_HOME": os.path.join(directory, "home"), "CORRAL_RUNTIME_DIR": runtime}
     instance = Instance(corral, directory, runtime, {**env, **own})

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 
-from bench import coordination_report, sends
+from bench import coordination_report, policy, sends
 from bench.activity import Activity
+from bench.audit import Audit
 from bench.coordination import Coordination
 from bench.doctor import MOST_SECONDS, Round
 from bench.idle import Idle
+from bench.observing import Observing
 from bench.processes import MOST_LIST_SECONDS, MOST_NOTICE_SECONDS, Processes
 from bench.rounds import Ratio, Times
 from bench.sends import Sends
@@ -35,6 +37,9 @@ class Results:
     coordination: Coordination | None = None
     activity: Activity | None = None
     sends: Sends | None = None
+    audit: Audit | None = None
+    decisions: policy.Decisions | None = None
+    observing: Observing | None = None
 
 
 def as_json(machine: dict[str, str], results: Results) -> dict[str, object]:
@@ -88,6 +93,18 @@ def as_json(machine: dict[str, str], results: Results) -> dict[str, object]:
             "seconds": sent.times.seconds,
             "ratios": [asdict(ratio) for ratio in sent.ratios],
             "met": sent.goal_met,
+        }
+    if audited := results.audit:
+        document["audit"] = {
+            "seconds": audited.times.seconds,
+            "ratios": [asdict(ratio) for ratio in audited.ratios],
+        }
+    if decided := results.decisions:
+        document["policy"] = {"seconds": decided.times.seconds, "met": decided.goal_met}
+    if watched := results.observing:
+        document["observing"] = {
+            "seconds": watched.times.seconds,
+            "ratios": [asdict(ratio) for ratio in watched.ratios],
         }
     return document
 
@@ -143,6 +160,24 @@ def as_text(machine: dict[str, str], results: Results, main: int) -> str:
             _table(("what", "median", "fastest", "slowest"), _time_rows(sent.times)),
             _table(("ratio", "median", "middle half", "goal", ""), [_ratio_row(ratio) for ratio in sent.ratios]),
         ]
+    if audited := results.audit:
+        parts += [
+            "### A request, with an audit trail and without",
+            _table(("what", "median", "fastest", "slowest"), _short_time_rows(audited.times)),
+            _table(("ratio", "median", "middle half", "goal", ""), [_ratio_row(ratio) for ratio in audited.ratios]),
+        ]
+    if decided := results.decisions:
+        parts += [
+            f"### Decisions of the policy (goal: {policy.MOST_SECONDS * 1000:g} ms at the median, "
+            f"{'met' if decided.goal_met else 'missed'})",
+            _table(("what", "median", "fastest", "slowest"), _short_time_rows(decided.times)),
+        ]
+    if watched := results.observing:
+        parts += [
+            "### A key and its echo, for who drives a terminal",
+            _table(("what", "median", "fastest", "slowest"), _time_rows(watched.times)),
+            _table(("ratio", "median", "middle half", "goal", ""), [_ratio_row(ratio) for ratio in watched.ratios]),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -177,6 +212,13 @@ def _size_parts(sizes: Sequence[Size], main: int) -> list[str]:
 def _time_rows(times: Times) -> list[list[str]]:
     return [
         [name, *(f"{value * 1000:.1f} ms" for value in (times.median(name), min(seconds), max(seconds)))]
+        for name, seconds in times.seconds.items()
+    ]
+
+
+def _short_time_rows(times: Times) -> list[list[str]]:
+    return [
+        [name, *(f"{value * 1000:.3f} ms" for value in (times.median(name), min(seconds), max(seconds)))]
         for name, seconds in times.seconds.items()
     ]
 

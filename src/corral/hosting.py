@@ -10,6 +10,7 @@ import logging
 import os
 import resource
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -88,6 +89,7 @@ def say_ready(ready_fd: int | None) -> None:
     """Tell whoever started this process that it takes requests."""
     # What is loaded by now stays: to look through it for garbage now and then would hold up whoever waits for us.
     gc.freeze()
+    _tell_service_manager()
     if ready_fd is None:
         return
     try:
@@ -95,6 +97,18 @@ def say_ready(ready_fd: int | None) -> None:
     except BrokenPipeError:
         log.warning("whoever started this process did not wait for it; it goes on")
     os.close(ready_fd)
+
+
+def _tell_service_manager() -> None:
+    """Tell systemd that a service of `Type=notify` is ready. What we start later is not the service: it is not told."""
+    address = os.environ.pop("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as manager:
+        try:
+            manager.sendto(b"READY=1", "\0" + address[1:] if address.startswith("@") else address)
+        except OSError as error:
+            log.warning("the service manager could not be told that this process is ready: %s", error)
 
 
 def on_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:

@@ -10,8 +10,10 @@ import socket
 BACKLOG = 512
 
 
-def listen(path: str) -> socket.socket:
-    """A listening unix socket at `path`, 0600. The caller holds the lock, so whatever is there is a dead one's."""
+def listen(path: str, *, mode: int = 0o600, group: int = -1) -> socket.socket:
+    """A listening unix socket at `path`, ours alone unless said otherwise. The caller holds the lock, so whatever is
+    there is a dead one's.
+    """
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -20,6 +22,10 @@ def listen(path: str) -> socket.socket:
         listening.bind(path)
     finally:
         os.umask(before)
+    if group != -1:
+        os.chown(path, -1, group)
+    if mode != 0o600:
+        os.chmod(path, mode)
     listening.listen(BACKLOG)
     listening.setblocking(False)
     return listening

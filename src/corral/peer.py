@@ -6,6 +6,8 @@ import pwd
 import socket
 import struct
 
+from corral.domain.errors import NotFoundError
+
 _CREDENTIALS = struct.Struct("3i")
 
 
@@ -14,6 +16,14 @@ def peer_of(connection: socket.socket) -> tuple[int, int]:
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid, uid, _ = _CREDENTIALS.unpack(raw)
     return pid, uid
+
+
+def user_id(name: str) -> int:
+    """The number of an OS user."""
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except KeyError:
+        raise NotFoundError(f"there is no user {name} on this host", "sudo corral host setup makes it") from None
 
 
 def user_name(uid: int) -> str:

@@ -8,6 +8,7 @@ Two different pairs of directories are two instances that know nothing of each o
 import os
 import stat
 
+from corral.domain import host_names
 from corral.domain.errors import CorralError, RefusedError, WrongUseError
 
 #: sockaddr_un.sun_path holds 108 bytes, the last of them NUL.
@@ -29,8 +30,12 @@ class Places:
 
     @classmethod
     def from_environment(cls, environ: "os._Environ[str] | dict[str, str] | None" = None) -> "Places":
-        """The instance that the environment names; the defaults follow XDG."""
+        """The instance that the environment names; the defaults follow XDG. Where it names none, and this is a shared
+        server whose daemon the caller may speak to, it is that one.
+        """
         env = os.environ if environ is None else environ
+        if not env.get("CORRAL_HOME") and not env.get("CORRAL_RUNTIME_DIR") and os.access(host_names.SOCKET, os.W_OK):
+            return cls(host_names.HOME, host_names.RUNTIME)
         usual = os.path.join(env.get("XDG_STATE_HOME") or os.path.join(_user_home(env), ".local", "state"), "corral")
         home = env.get("CORRAL_HOME") or usual
         runtime = env.get("CORRAL_RUNTIME_DIR")
@@ -46,9 +51,29 @@ class Places:
         return cls(home, runtime, os.path.join(config, "corral"))
 
     @property
+    def of_host(self) -> bool:
+        """True for the instance of a shared server, which its service manager starts and nobody else."""
+        return self.runtime == host_names.RUNTIME
+
+    @property
     def profiles(self) -> str:
         """A person's own profiles of coding agents."""
         return os.path.join(self.config, "profiles")
+
+    @property
+    def config_file(self) -> str:
+        """What whoever runs the instance configures; nobody has to have it."""
+        return os.path.join(self.config, "config.toml")
+
+    @property
+    def audit_dir(self) -> str:
+        """The audit trail."""
+        return os.path.join(self.home, "audit")
+
+    @property
+    def policy(self) -> str:
+        """Rules and roles of a host's own, over those that ship."""
+        return os.path.join(self.config, "policy")
 
     @property
     def database(self) -> str:
@@ -88,6 +113,11 @@ class Places:
         return os.path.join(self.home, "keeper.log")
 
     @property
+    def keeper_settings(self) -> str:
+        """On a shared server, what the daemon tells the units of keepers: which instance they are of."""
+        return os.path.join(self.runtime, "keeper.env")
+
+    @property
     def tmux_dir(self) -> str:
         return os.path.join(self.runtime, "tmux")
 
@@ -115,6 +145,9 @@ class Places:
     def agent_log(self, team: str, agent: str) -> str:
         return os.path.join(self.home, "logs", team, agent + ".log")
 
+    def recordings(self, team: str, agent: str) -> str:
+        return os.path.join(self.home, "recordings", team, agent)
+
     def worktree(self, team: str, agent: str) -> str:
         return os.path.join(self.home, "worktrees", team, agent)
 
@@ -137,6 +170,25 @@ class Places:
                 f"set CORRAL_RUNTIME_DIR to a directory of at most {room} bytes, such as /run/user/{os.getuid()}/c",
             )
 
+    def create_shared(self) -> None:
+        """Make the home, as `create` does. The runtime directory of a shared server is there already, root's or ours,
+        and open to others, who find the daemon's socket there; nobody else may replace what is in it.
+        """
+        self.check_length()
+        self._make_private(self.home)
+        try:
+            info = os.stat(self.runtime)
+        except OSError as error:
+            raise CorralError(
+                f"there is no runtime directory {self.runtime}: {error.strerror}", "sudo corral host setup makes it"
+            ) from error
+        open_to_others = info.st_mode & 0o022 and not info.st_mode & stat.S_ISVTX
+        if info.st_uid not in (0, os.getuid()) or open_to_others or info.st_mode & 0o002:
+            raise RefusedError(
+                f"{self.runtime} (uid {info.st_uid}, mode {stat.S_IMODE(info.st_mode):04o}) can be changed by others",
+                "sudo corral host setup corrects it",
+            )
+
     def create(self) -> None:
         """Make the directories, 0700 and ours; refuse ones that are somebody else's, or are for other things too."""
         self.check_length()
@@ -145,11 +197,14 @@ class Places:
         for path in every:
             self._refuse_if_not_for_us(path)
         for path in every:
-            _make(path)
-            # Somebody else may have been quicker.
-            self._refuse_if_not_for_us(path)
-            if os.stat(path).st_mode & 0o077:
-                os.chmod(path, 0o700)
+            self._make_private(path)
+
+    def _make_private(self, path: str) -> None:
+        _make(path)
+        # Somebody else may have been quicker.
+        self._refuse_if_not_for_us(path)
+        if os.stat(path).st_mode & 0o077:
+            os.chmod(path, 0o700)
 
     def may_close(self, path: str) -> bool:
         """True if `path`, one of our directories, is for Corral alone: nobody else minds when it is closed to others.

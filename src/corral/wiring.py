@@ -13,7 +13,9 @@ import time
 from corral import hosting
 from corral.domain.errors import CorralError
 from corral.listening import BACKLOG, listen
+from corral.peer import user_id
 from corral.places import Places
+from corral.sharing import Door, shared_door, tell_keepers
 
 log = logging.getLogger("corral")
 
@@ -23,20 +25,31 @@ LINGER_SECONDS = 600.0
 _TAKE_OVER_SECONDS = 10.0
 
 
-def run_daemon(ready_fd: int | None) -> int:
-    """Run the daemon of the instance that the environment names, until it is told to end."""
+def run_daemon(ready_fd: int | None, members: str | None = None) -> int:
+    """Run the daemon of the instance that the environment names, until it is told to end.
+
+    With `members`, a group, it is the daemon of a shared server: whoever is in that group may connect.
+    """
     places = Places.from_environment()
-    places.create()
+    door = None if members is None else shared_door(members)
+    if door is None:
+        places.create()
+    else:
+        places.create_shared()
     hosting.begin_process("daemon")
     with hosting.only_one(places.daemon_lock, "daemon"):
         import uvloop
 
-        uvloop.run(_daemon(places, ready_fd))
+        uvloop.run(_daemon(places, ready_fd, door))
     return 0
 
 
-def run_keeper(ready_fd: int | None) -> int:
-    """Run the keeper of the instance that the environment names, until nobody needs it."""
+def run_keeper(ready_fd: int | None, socket_path: str | None = None, daemon_user: str | None = None) -> int:
+    """Run the keeper of the instance that the environment names, until nobody needs it.
+
+    On a shared server it listens where the daemon finds it, and the daemon is another user: calls of nobody else are
+    taken.
+    """
     places = Places.from_environment()
     places.create()
     hosting.begin_process("keeper")
@@ -44,20 +57,24 @@ def run_keeper(ready_fd: int | None) -> int:
     if not instance:
         raise CorralError("CORRAL_INSTANCE is not set", "a keeper is started by the daemon; there is no need to")
     with hosting.only_one(places.keeper_lock, "keeper", wait_seconds=_TAKE_OVER_SECONDS):
-        asyncio.run(_keeper(places, instance, ready_fd))
+        import uvloop
+
+        uvloop.run(_keeper(places, instance, ready_fd, socket_path, daemon_user))
     return 0
 
 
-async def _daemon(places: Places, ready_fd: int | None) -> None:
+async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> None:
     from corral import __version__
     from corral.adapters import webhook
     from corral.adapters.procfs import processes
     from corral.adapters.sqlite.store import SqliteStore
+    from corral.adapters.unix_keeper.host import NoKeeperHere
     from corral.adapters.unix_keeper.spawn import LocalKeeper
     from corral.api.app import Services, make_app
     from corral.api.server import DaemonServer
     from corral.domain.moments import Moment
-    from corral.domain.records import SUPERVISOR, NewEvent
+    from corral.domain.notices import of_entry
+    from corral.domain.records import NewEvent
     from corral.domain.waits import Waits
     from corral.peer import user_name
     from corral.service.agent_hooks import AgentHooks
@@ -67,6 +84,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.service.down import Down
     from corral.service.fork import Fork
     from corral.service.holding import Holding
+    from corral.service.hook_notices import HookNotices
     from corral.service.inbox import InboxService
     from corral.service.inbox_watch import InboxWatch
     from corral.service.journal import Journal
@@ -82,11 +100,15 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.service.merges import Merges
     from corral.service.msg import Msg
     from corral.service.notifying import Notifier
+    from corral.service.outfit import fit_out_again
     from corral.service.port_blocks import PortBlocks
     from corral.service.processes import Processes
+    from corral.service.recordings import Recordings
+    from corral.service.send_answers import through as answers_through
     from corral.service.send_prompts import through
     from corral.service.send_work import SendWork
     from corral.service.sends import Sends
+    from corral.service.sessions import Sessions
     from corral.service.stats import Stats
     from corral.service.tasks import Tasks
     from corral.service.topics import Topics
@@ -95,6 +117,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
     from corral.service.witness import WitnessedStore
     from corral.supervise.registry import Registry
     from corral.supervise.supervisor import Supervisor
+    from corral.wiring_audit import open_audit
 
     boot = processes.boot_id()
 
@@ -102,10 +125,16 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         return Moment(wall=time.time(), monotonic=time.monotonic(), boot=boot)
 
     store = WitnessedStore(await SqliteStore.open(places.database))
+    audit = None
     try:
+        audit = await open_audit(places, store.instance)
         registry = Registry(store, time.time, places.at_rest_mark)
         await registry.load()
-        keepers = LocalKeeper(places, store.instance, daemon_needs_a_place=ready_fd is not None)
+        keepers = (
+            LocalKeeper(places, store.instance, daemon_needs_a_place=ready_fd is not None)
+            if door is None
+            else NoKeeperHere()
+        )
         supervisor = Supervisor(registry, keepers.connect, time.time, clock)
         context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
         ledger = Ledger(store)
@@ -119,25 +148,21 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         send_work = SendWork(context, sends)
         supervisor.prompts.go_through(through(sends))
         supervisor.on_keyboard = send_work.keyboard_changed
-        hooks = AgentHooks(context, ledger, leases)
+        supervisor.before_restart = lambda agent: fit_out_again(context, agent)
+        hooks = AgentHooks(context, ledger, leases, HookNotices(msg, sends, send_work))
         hooks.on_words = send_work.heard
         book, checks = MergeBook(context, ledger), MergeChecks(registry, leases)
         merge_work = MergeWork(context, book, checks, MergeLetters(msg))
         fork = Fork(context, ports)
         agents = Agents(context, ports)
-        inbox = InboxService(context, ledger, lambda who, agent, raw: sends.send(who, agent, raw, enter=True))
+        inbox = InboxService(context, ledger, answers_through(sends))
         inbox_watch = InboxWatch(context, inbox, book)
         notifier = Notifier(context, webhook.post)
-        inbox.on_new(notifier.tell)
+        inbox.on_new(lambda entry: notifier.tell(of_entry(entry)))
         holding = Holding(context)
-        looking_after = LookingAfter(
-            context,
-            ledger,
-            clock,
-            holding,
-            lambda agent, text: sends.send(SUPERVISOR, agent, text.encode(), enter=True),
-        )
+        looking_after = LookingAfter(context, ledger, clock, holding, sends, notifier.tell)
         store.listen(looking_after.attendance.hear)
+        store.listen(registry.hear)
         await ledger.load()
         await ports.settle()
         linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)
@@ -162,7 +187,9 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             topics=Topics(context, ledger),
             ports=ports,
             tasks=tasks,
+            recordings=Recordings(context),
             sends=sends,
+            sessions=Sessions(context, notifier.tell),
             merges=Merges(context, book, checks, merge_work),
             who=Who(context, leases, tasks),
             hooks=hooks,
@@ -170,11 +197,14 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
             journal=Journal(context),
             end=lambda: server.end(),
             busy=linger.busy,
+            audit=audit,
         )
         server = DaemonServer(make_app(services))
         linger.on_idle(server.end)
         hosting.on_signals(asyncio.get_running_loop(), server.end)
-        listening = listen(places.daemon_socket)
+        if door is not None:
+            tell_keepers(places, store.instance)
+        listening = listen(places.daemon_socket) if door is None else door.listen(places.daemon_socket)
         identity = hosting.identity(places.daemon_socket)
         watching = asyncio.get_running_loop().create_task(
             hosting.when_gone(places.daemon_socket, identity, server.end), name="watch the socket"
@@ -191,7 +221,7 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         await server.serve(sockets=[listening])
         watching.cancel()
         hosting.unlink_own(places.daemon_socket, identity)
-        looking_after.end()
+        await looking_after.end()
         tasks.end()
         merge_work.end()
         send_work.end()
@@ -202,18 +232,24 @@ async def _daemon(places: Places, ready_fd: int | None) -> None:
         await registry.observe((), [NewEvent(event="daemon.stopped", data=about)])
         log.info("ended; %d teams stay up", len(registry.teams))
     finally:
+        if audit is not None:
+            await audit.close()
         await store.close()
 
 
-async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
+async def _keeper(
+    places: Places, instance: str, ready_fd: int | None, socket_path: str | None, daemon_user: str | None
+) -> None:
     import getpass
     import platform
 
     from corral.adapters import desktop
-    from corral.adapters.cgroup import pressure
+    from corral.adapters.cgroup import askers, pressure
     from corral.adapters.files import stamps, transcripts
+    from corral.adapters.files.casts import CastBook
     from corral.adapters.files.launch import LaunchFiles
     from corral.adapters.files.logbook import LogBook
+    from corral.adapters.files.transcript_files import HostTranscripts
     from corral.adapters.git.history import history
     from corral.adapters.git.links import real_paths, symbolic_links
     from corral.adapters.git.merges import GitMerges
@@ -272,9 +308,12 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
         symbolic_links=symbolic_links,
         look_at_files=stamps.look,
         memory_pressure=pressure.of_memory,
+        behind=lambda pid, seen: askers.behind(pid, seen, instance),
         desktop=desktop.notify,
         conversations=transcripts.look,
+        transcripts=HostTranscripts(),
         log=lambda team, agent: LogBook(places.agent_log(team, agent)),
+        casts=lambda team, agent: CastBook(places.recordings(team, agent), f"{team}/{agent}"),
         launches=lambda team: LaunchFiles(os.path.join(places.launch_dir, team), places.own_dir),
     )
     service = KeeperService(
@@ -285,13 +324,16 @@ async def _keeper(places: Places, instance: str, ready_fd: int | None) -> None:
         boot_id=processes.boot_id(),
     )
     hosting.on_signals(asyncio.get_running_loop(), service.done.set)
-    listening = listen(places.keeper_socket)
-    log.info("serving %s", places.keeper_socket)
-    identity = hosting.identity(places.keeper_socket)
+    path = socket_path or places.keeper_socket
+    # On a shared server the directory of the socket is what keeps others out, and the daemon is not of our group.
+    listening = listen(path, mode=0o600 if daemon_user is None else 0o666)
+    log.info("serving %s", path)
+    identity = hosting.identity(path)
     watching = asyncio.get_running_loop().create_task(
-        hosting.when_gone(places.keeper_socket, identity, service.done.set), name="watch the socket"
+        hosting.when_gone(path, identity, service.done.set), name="watch the socket"
     )
-    await KeeperServer(service).serve(listening, lambda: hosting.say_ready(ready_fd), BACKLOG)
+    caller = None if daemon_user is None else user_id(daemon_user)
+    await KeeperServer(service, caller).serve(listening, lambda: hosting.say_ready(ready_fd), BACKLOG)
     watching.cancel()
-    hosting.unlink_own(places.keeper_socket, identity)
+    hosting.unlink_own(path, identity)
     log.info("ended")

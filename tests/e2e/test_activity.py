@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from corral.agents import catalogue
 from tests.faults.support.teams import ps, toml
 from tests.support.instance import Instance
 from tests.support.model.script import Call, Held, Rule, Say, Script
@@ -82,6 +83,15 @@ class Watched:
         subprocess.run(["tmux", "-S", socket, "send-keys", "-t", "=a:", key], check=True)
 
 
+def without_records(agent: RealAgent, instance: Instance) -> None:
+    """Have nobody read what the agent writes down, so that its screen has to tell all."""
+    shipped = Path(catalogue.SHIPPED, f"{agent.name}.toml").read_text()
+    Path(instance.home).mkdir(mode=0o700)
+    profiles = Path(instance.home, "profiles")
+    profiles.mkdir()
+    (profiles / f"{agent.name}.toml").write_text(shipped.partition("[[resume.transcripts.record]]")[0])
+
+
 def start(agent: RealAgent, instance: Instance, repo: Path, home: Path, address: str, *, hooks: bool) -> Watched:
     """The agent in a team, which asks for permissions."""
     variables = agent.environment(home, Path(instance.home, "worktrees", "shop", "a"), address)
@@ -101,6 +111,8 @@ def test_what_an_agent_does_is_read_off_its_screen(
     rules = [Rule(WORK, [Held(Say("It is done."), done)])]
     if agent in ASKING:
         rules.append(Rule(REMOVE, [ASKING[agent].call, Say("It is removed.")]))
+    if agent is not OPENCODE:
+        without_records(agent, instance)
     with serving(Script(rules)) as address:
         watched = start(agent, instance, repo(), own_directory / "home", address, hooks=False)
         watched.comes_to("idle", evidence="screen: idle")
@@ -113,6 +125,68 @@ def test_what_an_agent_does_is_read_off_its_screen(
             watched.comes_to("waiting", "permission", evidence="screen: permission")
             watched.press(ASKING[agent].yes)
             watched.comes_to("idle", evidence="screen: idle")
+
+
+@pytest.mark.parametrize("agent", [CLAUDE, CODEX, PI], ids=lambda agent: agent.name)
+def test_a_transcript_says_more_than_a_screen_and_hides_no_dialog(
+    agent: RealAgent, instance: Instance, own_directory: Path, repo: Callable[..., Path]
+) -> None:
+    done = threading.Event()
+    rules = [Rule(WORK, [Held(Say("It is done."), done)])]
+    if agent in ASKING:
+        rules.append(Rule(REMOVE, [ASKING[agent].call, Say("It is removed.")]))
+    with serving(Script(rules)) as address:
+        watched = start(agent, instance, repo(), own_directory / "home", address, hooks=False)
+        watched.comes_to("idle", evidence="screen: idle")
+        # pi keeps no file before the first answer.
+        if agent is PI:
+            instance.run("send", "a", "please say something")
+            watched.comes_to("idle", evidence="transcript")
+        instance.run("send", "a", WORK)
+        watched.comes_to("working", evidence="transcript")
+        assert "transcript" in instance.run("ps", "--wide").stdout
+        done.set()
+        watched.comes_to("idle", evidence="transcript")
+        if agent in ASKING:
+            instance.run("send", "a", REMOVE)
+            watched.comes_to("waiting", "permission", evidence="screen: permission")
+            watched.press(ASKING[agent].yes)
+            watched.comes_to("idle", evidence="transcript")
+            # What it wrote before is known to whoever comes next.
+            instance.run("daemon", "stop")
+            instance.run("daemon", "start")
+            watched.comes_to("idle", evidence="transcript")
+
+
+@pytest.mark.parametrize(
+    ("agent", "words", "evidence"),
+    [
+        (CLAUDE, ["-p", "--output-format", "stream-json", "--verbose"], "protocol"),
+        (CLAUDE, ["-p"], "transcript"),
+        (CODEX, ["exec", "--json"], "protocol"),
+        (PI, ["-p", "--mode", "json"], "protocol"),
+    ],
+    ids=lambda value: value.name if isinstance(value, RealAgent) else None,
+)
+def test_an_agent_without_a_terminal_tells_what_it_does(
+    agent: RealAgent,
+    words: list[str],
+    evidence: str,
+    instance: Instance,
+    own_directory: Path,
+    repo: Callable[..., Path],
+) -> None:
+    done = threading.Event()
+    with serving(Script([Rule(WORK, [Held(Say("It is done."), done)])])) as address:
+        variables = agent.environment(own_directory / "home", Path(instance.home, "worktrees", "shop", "a"), address)
+        own = {name: value for name, value in variables.items() if name not in ("PATH", "TERM")}
+        command = [agent.package.installed(), *words, WORK]
+        keys = {"command": command, "env": own, "terminal": "none", "stdin": False}
+        instance.spec(toml({"a": keys}, repo=repo()))
+        instance.run("up")
+        Watched(instance).comes_to("working", evidence=evidence)
+        done.set()
+        wait_for(lambda: ps(instance)["a"]["state"] == "stopped", SECONDS, "it is done")
 
 
 @pytest.mark.parametrize("agent", [CLAUDE, OPENCODE, PI], ids=lambda agent: agent.name)

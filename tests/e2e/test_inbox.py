@@ -12,7 +12,7 @@ from tests.faults.support.teams import await_event, events, last_seq
 from tests.support.instance import Instance
 from tests.support.model.script import Rule, Say, Script
 from tests.support.model.server import serving
-from tests.support.real_agents import CLAUDE, CODEX, RealAgent
+from tests.support.real_agents import CLAUDE, CODEX, OPENCODE, RealAgent
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.slow
@@ -57,7 +57,7 @@ class Asked:
         return sorted(codes)
 
 
-@pytest.mark.parametrize("agent", [CLAUDE, CODEX], ids=lambda agent: agent.name)
+@pytest.mark.parametrize("agent", [CLAUDE, CODEX, OPENCODE], ids=lambda agent: agent.name)
 def test_a_permission_is_asked_for_in_the_inbox_and_given_or_not(
     agent: RealAgent, instance: Instance, own_directory: Path, repo: Callable[..., Path]
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.faults.support.population import assert_one_of_each, everything, population
 from tests.faults.support.teams import IDLE, down, states, toml
+from tests.faults.test_audit_killed_at_every_step import AUDITING
 from tests.faults.test_killed_while_looking_after import ACTING, RETURNING
 from tests.faults.test_merges_killed_at_every_step import GOING_BACK, GOING_IN
 from tests.faults.test_sends_killed_at_every_step import SENDING
@@ -145,7 +146,8 @@ def test_no_step_is_left_out() -> None:
     text = "".join(path.read_text() for path in _SOURCE.rglob("*.py"))
     declared = {line.split('"')[1] for line in text.splitlines() if line.strip().startswith('point("')}
     merging = {*GOING_IN, *GOING_BACK}
-    assert declared == {*_STARTING, *_STOPPING, *_DOWN, *merging, *SENDING, *ACTING, *RETURNING, *ANSWERING, *WAITING}
+    others = {*ACTING, *RETURNING, *ANSWERING, *WAITING, *AUDITING}
+    assert declared == {*_STARTING, *_STOPPING, *_DOWN, *merging, *SENDING, *others}
 
 
 def test_without_being_asked_nobody_dies(instance: Instance) -> None:

@@ -137,3 +137,20 @@ def test_an_unhealthy_agent_whose_end_was_begun_is_ended_and_started_again_by_th
     assert (agent["restarts"], agent["crashes"]) == (1, 1)
     assert agent["pid"] != before
     assert_one_of_each(instance, {"a"})
+
+
+def test_what_was_to_be_said_to_a_stuck_agent_at_once_is_not_said_by_the_next_daemon(instance: Instance) -> None:
+    _armed(instance, "daemon.send_queued")
+    heard = Path(instance.directory, "heard")
+    # Output makes it work for three seconds, in which nothing more comes.
+    command = ["sh", "-c", f"stty -echo; echo busy; cat > {heard}"]
+    instance.spec(toml({"a": {"command": command, "stuck_after": "1s", "nudge": "Well?"}}))
+    instance.run("up")
+    wait_for(lambda: not daemons(instance), 30, "the daemon died with the nudge in line")
+    instance.run("daemon", "start")
+    failed = wait_for(lambda: _named(instance, "message.failed"), 30, "it is given up")
+    assert failed[0]["data"]["reason"] == "it was for a moment that is over"
+    instance.run("send", "a", "and now?")
+    wait_for(lambda: heard.exists() and heard.read_text(), 20, "the agent has what was sent afterwards")
+    assert heard.read_text() == "and now?\n"
+    assert not _named(instance, "agent.nudged")

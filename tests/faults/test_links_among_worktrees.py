@@ -29,13 +29,13 @@ class _Scene:
 
     def link_agent(self) -> Path:
         """The agent's worktree goes, and a link to the person's takes its place."""
-        git(self.repo, "worktree", "remove", "--force", str(self.path))
+        git(self.repo, "worktree", "remove", "--force", "--force", str(self.path))
         self.path.symlink_to(self.mine)
         return self.path
 
     def link_team(self) -> Path:
         """The same one step higher: the person's worktree has the name of the agent, below a link."""
-        git(self.repo, "worktree", "remove", "--force", str(self.path))
+        git(self.repo, "worktree", "remove", "--force", "--force", str(self.path))
         above = Path(self.instance.directory, "above")
         above.mkdir()
         git(self.repo, "worktree", "move", str(self.mine), str(above / "a"))
@@ -129,7 +129,7 @@ def test_a_link_that_leads_nowhere_is_none_of_gits_business_either(scene: _Scene
 
 def test_a_worktree_that_git_has_elsewhere_is_not_ours(scene: _Scene) -> None:
     """No link, but a `.git` that leads to the person's."""
-    git(scene.repo, "worktree", "remove", "--force", str(scene.path))
+    git(scene.repo, "worktree", "remove", "--force", "--force", str(scene.path))
     scene.path.mkdir(parents=True)
     (scene.path / ".git").write_text((scene.mine / ".git").read_text())
     (kept,) = down(scene.instance, "--discard")["kept"]

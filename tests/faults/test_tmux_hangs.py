@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,20 @@ from tests.faults.support.population import (
     send_signal,
     tmux_servers,
 )
-from tests.faults.support.teams import IDLE, await_states, down, events, failure, last_seq, pids, ps, states, toml
+from tests.faults.support.teams import (
+    IDLE,
+    await_event,
+    await_states,
+    down,
+    events,
+    failure,
+    last_seq,
+    pids,
+    ps,
+    states,
+    toml,
+)
+from tests.support.at_the_keyboard import AtTheKeyboard
 from tests.support.instance import Instance
 from tests.support.processes import Process
 
@@ -125,6 +139,42 @@ def test_one_team_that_hangs_does_not_hold_up_another(instance: Instance, own_di
         down(instance, team="other")
         assert time.monotonic() - began < 8
     assert population(instance).keys() == _NAMES
+
+
+@pytest.mark.slow
+def test_an_agent_whose_restart_meets_a_tmux_that_hangs_is_started_again_later(instance: Instance) -> None:
+    policy = {"policy": "always", "attempts": 1000, "delay": "2s", "longest": "2s"}
+    instance.spec(toml({"a": {"command": ["sh", "-c", "sleep 1; exit 3"], "restart": policy}, "b": {"command": IDLE}}))
+    instance.run("up")
+    (server,) = tmux_servers(instance)
+    await_event(instance, "agent.exited", "a", next="backoff")
+    with hung(server):
+        seq = last_seq(instance)
+        await_event(instance, "agent.unknown", "a", after=seq, seconds=60)  # its start was begun, in vain
+    await_event(instance, "agent.started", "a", after=seq, seconds=40)
+    assert "failed" not in states(instance).values()
+    down(instance)
+
+
+@pytest.mark.slow
+def test_nobody_is_taken_to_be_away_because_tmux_hangs(instance: Instance) -> None:
+    alone = '\n[supervision]\nunattended = { after = "4s", then = "stop", notice = "1s" }\n'
+    instance.spec(toml({"a": {"command": IDLE}}) + alone)
+    instance.run("up")
+    (server,) = tmux_servers(instance)
+    with AtTheKeyboard(instance.argv("attach", "a"), instance.environment(), instance.directory) as person:
+        with person.meanwhile(lambda at, stop: _keep_typing(at, stop)), hung(server):
+            time.sleep(8)  # tmux has taken no key for longer than the time after which a team is alone
+        time.sleep(4)
+        stages = [event["data"]["stage"] for event in events(instance) if event["event"] == "team.unattended"]
+    assert "alone" not in stages
+    assert states(instance)["a"] == "running"
+    down(instance)
+
+
+def _keep_typing(person: AtTheKeyboard, stop: threading.Event) -> None:
+    while not stop.wait(0.5):
+        person.press("x")
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ name = "mine"
 title = "Mine"
 executable = "sh"
 command = ["sh", "mine.sh"]
-ready = ['^mine> $']
+ready = ['^mine>$']
 paste_pause = 0
 note = "An example."
 
@@ -104,4 +104,21 @@ def test_a_profile_can_be_tried_before_it_counts(team: Instance, own_directory: 
     assert done.returncode == 3
     assert "no line matches '^Should we" in done.stdout
     file.write_text(OWN)
-    assert "✓ asks (waiting (question)): Shall I?" in team.run("profile", "check", "mine", "--file", str(file)).stdout
+    told = team.run("profile", "check", "mine", "--file", str(file)).stdout
+    assert "✓ asks (waiting (question)): Shall I?" in told
+    assert "takes a message: no, it waits for a person (question)\n  – ready '^mine>$': no line matches\n" in told
+
+
+def test_whether_a_message_can_be_typed_is_told_as_it_is(team: Instance, own_directory: Path) -> None:
+    comes_to(team, "a", "idle", "screen: idle")
+    free = team.json("profile", "check", "a")
+    assert (free["ready"], free["why_not_ready"]) == (True, "")
+    assert [(place["key"], place["fits"]) for place in free["places"]] == [("ready", True), ("draft", True)]
+    # A draft that fits no empty composer, in a way that only a screen can tell.
+    shipped = team.run("profile", "show", "demo").stdout
+    assert "draft = '^demo>(?P<text>(?: .*)?)$'" in shipped
+    file = own_directory / "demo.toml"
+    file.write_text(shipped.replace("^demo>(?P<text>(?: .*)?)$", "^(?:demo> (?P<text>.+))$"))
+    held = team.json("profile", "check", "a", "--file", str(file))
+    assert (held["ready"], held["why_not_ready"]) == (False, "it shows no place to type a message now")
+    assert [(place["key"], place["fits"]) for place in held["places"]] == [("ready", True), ("draft", False)]

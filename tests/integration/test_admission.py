@@ -1,13 +1,12 @@
 """Agents that wait to be started: in line, by turn, once, and whatever dies meanwhile."""
 
-import os
-import signal
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.faults.support.population import kill_daemon
 from tests.support.instance import Instance
 from tests.support.waiting import wait_for
 
@@ -54,6 +53,20 @@ def test_what_has_no_place_waits_and_starts_when_there_is_one(instance: Instance
     assert [runs(own_directory, f"a-{number}") for number in (1, 2, 3, 4)] == [1, 1, 1, 0]
 
 
+def test_one_that_waits_to_be_started_is_removed_once_it_is_out_of_line(instance: Instance) -> None:
+    team(instance, "max_agents = 1", f"[agents.a]\ncount = 4\n{NOTED}")
+    instance.run("up")
+    code, error = instance.error("rm", "a-1", "a-3", "a-4")
+    assert (code, error["message"]) == (4, "a-1 still runs; a-3, a-4 wait to be started")
+    code, error = instance.error("rm", "a-3")
+    assert (code, error["message"]) == (4, "a-3 waits to be started")
+    assert "corral stop a-3" in error["remedy"]
+    instance.run("stop", "a-3")
+    instance.run("rm", "a-3")
+    instance.run("rm", "--force", "a-4")
+    assert states(instance) == {"a-1": "running", "a-2": "pending"}
+
+
 def test_more_places_in_the_file_let_more_in(instance: Instance) -> None:
     agents = f"[agents.a]\ncount = 3\n{NOTED}"
     team(instance, "max_agents = 1", agents)
@@ -75,7 +88,9 @@ def test_a_restart_by_policy_stands_in_line_like_everybody(instance: Instance, o
     assert states(instance) == {"a": "running", "b": "pending"}
     (own_directory / "fail").touch()
     wait_for(lambda: states(instance) == {"a": "pending", "b": "running"}, what="b has the place, and a waits for it")
-    assert ps(instance)["a"]["reason"].startswith("waits for a place")
+    reason = ps(instance)["a"]["reason"]
+    assert reason.startswith("waits for a place: 1 agent of the team runs")
+    assert reason.endswith("; its last run: exit 1"), "why it has to be started again is still told"
     instance.run("stop", "b")
     wait_for(lambda: states(instance)["a"] == "running", what="a runs again")
     assert ps(instance)["a"]["restarts"] == 1
@@ -88,7 +103,7 @@ def test_who_waits_is_started_once_by_whoever_comes_after_a_killed_daemon(
     team(instance, "max_agents = 2", f'[agents.a]\ncount = 4\nenv = {{ SECRET = "s3" }}\n{NOTED}')
     instance.run("up")
     for _ in range(2):
-        os.kill(instance.json("daemon", "status")["pid"], signal.SIGKILL)
+        kill_daemon(instance)
         instance.run("daemon", "start")
         assert list(states(instance).values()) == ["running", "running", "pending", "pending"]
     instance.run("stop", "a-1", "a-2")
@@ -127,7 +142,7 @@ def test_no_more_start_at_once_than_may(instance: Instance) -> None:
     )
     instance.run("up")
     assert states(instance) == {"a": "running", "b": "pending"}
-    assert ps(instance)["b"]["reason"] == "waits for others to start: 1 do, and start_at_once is 1"
+    assert ps(instance)["b"]["reason"] == "waits for others to start: 1 does, and start_at_once is 1"
 
 
 def test_a_team_that_goes_down_takes_its_line_along(instance: Instance) -> None:

@@ -103,6 +103,17 @@ def test_while_one_writes_a_file_no_other_may_begin(team: Sharing) -> None:
     assert "is writing" not in team.may_write("b", team.file)
 
 
+def test_a_turn_that_ends_makes_nobodys_change_the_agents_own(team: Sharing) -> None:
+    """The person said no to the edit, and made another one before the agent's turn was over."""
+    team.reads("a", team.file)
+    assert team.claude("a", "PreToolUse", "Edit", team.file) == ""
+    team.file.write_text("of the person\n")
+    team.hook("a", "Stop", {"session_id": "session of a"})
+    assert "it has changed since you read" in team.may_write("a", team.file)
+    team.reads("a", team.file)
+    assert team.may_write("a", team.file) == ""
+
+
 def test_a_removed_file_is_asked_about_once(team: Sharing) -> None:
     team.reads("a", team.file)
     team.file.unlink()

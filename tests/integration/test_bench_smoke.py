@@ -126,6 +126,13 @@ def test_what_agents_do_is_measured_beside_one_process_each(own_directory: Path)
     assert seen["seconds"].keys() == {ratio["of"], ratio["to"]}
 
 
+def test_what_watchers_cost_a_driver_is_measured(own_directory: Path) -> None:
+    watched = run_bench(own_directory, "observing")["observing"]
+    assert all(len(times) == 3 and min(times) > 0 for times in watched["seconds"].values())
+    (ratio,) = watched["ratios"]
+    assert watched["seconds"].keys() == {ratio["of"], ratio["to"]}
+
+
 def test_agreeing_is_measured_beside_those_who_are_there(own_directory: Path) -> None:
     agreed = run_bench(own_directory, "coordination")["coordination"]
     assert agreed["clients"] == 2

@@ -1,6 +1,7 @@
 """Leases bite in worktrees: git refuses to commit, in whatever way, what somebody else holds."""
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.support.population import environment
-from tests.faults.support.teams import pids
+from tests.faults.support.teams import IDLE, pids, ps, toml
 from tests.support import repos
 from tests.support.guarded import Guarded, git
 from tests.support.instance import Instance
@@ -199,6 +200,42 @@ def test_the_stash_of_the_person_is_not_cleared(team: Guarded) -> None:
     assert len(repos.git(team.repo, "stash", "list").splitlines()) == 2
 
 
+def test_no_tag_makes_known_what_was_never_allowed(team: Guarded) -> None:
+    """What a tag has counts as known, so a tag is looked at as a branch is; what is fetched is others' doing."""
+    team.holds("b", "src/")
+    team.write("a", "src/main.py")
+    tree = team.git("a", "write-tree").ok().out.strip()
+    commit = team.git("a", "commit-tree", tree, "-p", "HEAD", "-m", "by hand").ok().out.strip()
+    team.git("a", "tag", "way-round", commit).refused("src/main.py")
+    team.git("a", "tag", "--annotate", "--message=x", "way-round", commit).refused("src/main.py")
+    team.git("a", "tag", "mark").ok()
+    team.git("a", "tag", "--force", "mark", commit).refused("src/main.py")
+    team.git("a", "tag", "of-a-file", "HEAD:README.md").ok()
+    elsewhere = team.repo.parent / "elsewhere"
+    repos.git(team.repo, "clone", "--quiet", str(team.repo), str(elsewhere))
+    (elsewhere / "src" / "main.py").write_text("released\n")
+    repos.git(elsewhere, "commit", "--quiet", "--all", "--message=Release")
+    repos.git(elsewhere, "tag", "v1")
+    team.git("a", "-c", "fetch.prune=false", "fetch", "--quiet", str(elsewhere), "refs/tags/v1:refs/tags/v1").ok()
+    team.git("a", "reset", "--quiet", "--hard").ok()
+    team.git("a", "checkout", "--quiet", "v1").ok()
+
+
+def test_a_branch_that_was_to_become_the_target_is_not_lost(team: Guarded) -> None:
+    """git takes the old name away before it asks about the new one."""
+    repos.git(team.repo, "switch", "--quiet", "--create", "elsewhere")
+    team.commit("a", "src/mine.py").ok()
+    mine, main = team.tip("a"), repos.git(team.repo, "rev-parse", "main")
+    team.git("a", "branch", "-M", "main").refused("corral merge submit")
+    assert team.tip("a") == mine
+    assert "Change 'src/mine.py'" in team.git("a", "reflog", "show", "corral/shop/a").ok().out
+    team.git("a", "branch", "feature").ok()
+    team.git("a", "branch", "-M", "feature", "main").refused("corral merge submit")
+    assert repos.git(team.repo, "rev-parse", "main", "feature").split() == [main, mine]
+    team.git("a", "branch", "-m", "feature", "another").ok()
+    team.git("a", "branch", "-d", "another").ok()
+
+
 def test_the_branch_of_another_agent_is_moved_by_nobody_else(team: Guarded) -> None:
     team.commit("b", "src/theirs.py").ok()
     theirs, branch = team.tip("b"), "corral/shop/b"
@@ -276,6 +313,29 @@ def test_a_restart_writes_hooks_anew(team: Guarded) -> None:
     (hooks / "reference-transaction").unlink()
     team.instance.run("restart", "a")
     team.commit("a", "src/main.py").refused("shop/b")
+
+
+def test_a_restart_by_policy_brings_back_all_that_somebody_removed(instance: Instance, repo: Repo) -> None:
+    """The hooks of its worktree, and Corral in the file of a coding agent that is to be told of it."""
+    where = repo()
+    program = Path(instance.directory, "claude")
+    program.write_text("#!/bin/sh\nexec sleep 600\n")
+    program.chmod(0o755)
+    agents: dict[str, dict[str, object]] = {
+        "a": {"command": [str(program)], "restart": "always"},
+        "b": {"command": IDLE},
+    }
+    instance.spec(toml(agents, repo=where).replace("[team]", "[team]\nmcp = true"))
+    instance.run("up")
+    instance.json("lease", "acquire", "--agent", "b", "src/")
+    worktree = Path(instance.home, "worktrees", "shop", "a")
+    shutil.rmtree(Path(instance.home, "hooks", "shop", "a"))
+    (worktree / ".mcp.json").unlink()
+    os.kill(pids(instance)["a"], signal.SIGKILL)
+    wait_for(lambda: ps(instance)["a"]["restarts"] == 1 and ps(instance)["a"]["state"] == "running")
+    assert (worktree / ".mcp.json").exists()
+    (worktree / "src" / "main.py").write_text("mine\n")
+    git(worktree, "commit", "--quiet", "--all", "--message=Mine").refused("shop/b")
 
 
 def test_a_stash_of_the_persons_does_not_keep_git_from_tidying_up(team: Guarded) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.support.population import kill_daemon
 from tests.support.instance import Instance
 from tests.support.waiting import wait_for
 from tests.unit.cli.terminal import run_on_terminal
@@ -131,7 +132,7 @@ class TestBackground:
         process = shop.run("exec", "a", "-b", "--stdin", "-c", "echo one; read -r x; echo $x; exit 5").stdout.strip()
         page = shop.json("proc", "output", "--wait", "20s", process)
         assert page["output"] == "one\n"
-        os.kill(shop.json("daemon", "status")["pid"], signal.SIGKILL)
+        kill_daemon(shop)
         shop.run("daemon", "start")
         shop.run("proc", "write", "-n", process, "two")
         assert shop.run("proc", "wait", process, check=False).returncode == 5

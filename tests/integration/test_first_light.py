@@ -206,3 +206,4 @@ def test_attach_joins_the_terminal(instance: Instance) -> None:
     done = instance.run("attach", "a", check=False)
     assert done.returncode == 2
     assert "terminal" in done.stderr
+    assert "agent.attached" not in instance.run("events").stdout, "somebody who was refused was not there"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.support.teams import IDLE, await_states, events, ps, toml
+from tests.faults.support.teams import DEMO, IDLE, await_states, events, ps, toml
 from tests.support.at_the_keyboard import AtTheKeyboard
 from tests.support.instance import Instance
 from tests.support.waiting import wait_for
@@ -124,9 +124,12 @@ def test_an_unhealthy_agent_is_told_and_restarted_by_its_policy(instance: Instan
 
 
 def test_one_that_never_comes_up_is_unhealthy_after_its_time_for_that(instance: Instance) -> None:
-    check = {"command": "exit 1", "every": "100ms"}
-    _up(instance, {"a": {"command": IDLE, "check": check, "start_timeout": "1s"}})
-    wait_for(lambda: ps(instance)["a"]["health"] == "starting", 40, "it starts up")
+    check = {"command": "echo refused; exit 1", "every": "100ms"}
+    agents = {"a": {"command": IDLE, "check": check, "start_timeout": "1s"}, "b": {"command": IDLE, "check": check}}
+    _up(instance, agents)
+    wait_for(lambda: ps(instance)["b"]["health"] == "starting", 40, "it starts up")
+    (notice,) = ps(instance)["b"]["notices"]
+    assert (notice.startswith("its check does not succeed yet"), notice.endswith(": refused")) == (True, True)
     reason = _await_event(instance, "agent.unhealthy", "a")["data"]["reason"]
     assert "no check has succeeded since it was started" in reason
     assert ps(instance)["a"]["state"] == "running"
@@ -169,6 +172,7 @@ def test_a_lifetime_is_announced_then_the_agent_is_stopped_and_stays_so(instance
     names = [event["event"] for event in events(instance) if event["agent"] == "a"]
     assert names.index("agent.expiring") < names.index("agent.expired") < names.index("agent.stopping")
     assert ps(instance)["a"]["reason"] == "its lifetime of 3s is over"
+    assert "shop/a stopped: its lifetime of 3s is over" in instance.run("ps").stdout
 
 
 def test_a_lifetime_can_be_given_to_an_agent_that_runs(instance: Instance) -> None:
@@ -193,8 +197,31 @@ def test_one_that_works_and_gets_nowhere_is_nudged_then_a_person_is_told_and_not
     sent = _await_event(instance, "message.queued", "a")
     assert sent["who"]["user"] == "corral"
     assert sent["data"]["bytes"] == len("Well?")
-    assert nudged["seq"] < sent["seq"]
+    assert nudged["data"]["message"] == sent["data"]["message"]
+    # It is said to have been told only once it was.
+    assert _await_event(instance, "message.submitted", "a")["seq"] < nudged["seq"]
     assert ps(instance)["a"]["state"] == "running"
+
+
+def test_one_that_cannot_be_nudged_is_never_told_later_and_a_person_hears_why(instance: Instance) -> None:
+    # While it works, the demo agent has no place to type in.
+    _up(instance, {"a": {"command": DEMO, "prompt": "wait: 8", "stuck_after": "2s", "nudge": "say: NUDGED"}})
+    told = _await_event(instance, "agent.stuck", "a")
+    assert told["data"]["nudged"] is False
+    assert "it could not be nudged: it shows no place to type" in told["data"]["reason"]
+    _await_event(instance, "inbox.opened", "a")
+    (entry,) = instance.json("inbox")["entries"]
+    assert (entry["kind"], entry["what"]) == ("stuck", told["data"]["reason"])
+    assert any(told["data"]["reason"] in notice for notice in ps(instance)["a"]["notices"])
+
+    _await_event(instance, "agent.unstuck", "a")
+    # What is sent now comes next, and nothing before it.
+    instance.run("send", "--wait", "observed", "a", "say: AFTERWARDS")
+    wait_for(lambda: "AFTERWARDS" in instance.run("logs", "a").stdout, 20, "the agent has said it")
+    assert "NUDGED" not in instance.run("logs", "a").stdout
+    names = [event["event"] for event in events(instance) if event["agent"] == "a"]
+    assert "agent.nudged" not in names
+    assert names.count("message.submitted") == 1
 
 
 def test_without_a_nudge_a_person_is_told_at_once_and_no_more_when_it_moves_on(instance: Instance) -> None:
@@ -305,5 +332,5 @@ def test_whoever_types_into_a_terminal_is_there_and_is_shown_a_line_when_they_ar
             assert "acting" not in _stages(instance)
             assert not ps(instance)["a"]["paused"]
         _await_event(instance, "team.unattended", stage="alone")
-        assert b"nobody has looked after this team" in person.shown
+        assert b"as nobody is there: press a key if you are" in person.shown
         assert ps(instance)["a"]["paused"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.support.teams import DEMO, await_event, events, last_seq, toml
+from tests.faults.support.teams import DEMO, await_event, events, last_seq, ps, toml
 from tests.support.at_the_keyboard import AtTheKeyboard
 from tests.support.instance import Instance
 from tests.support.waiting import wait_for
@@ -129,6 +129,23 @@ def _is_ours(pid: int, directory: Path) -> bool:
         return False
 
 
+def test_a_command_that_is_not_there_is_told_of_at_once_and_where_people_look(instance: Instance) -> None:
+    instance.spec(toml({"a": {"command": DEMO}}) + '\n[notify]\ncommand = ["./tell"]\n')
+    (note,) = [note for note in instance.json("up")["notes"] if "[notify]" in note]
+    assert str(Path(instance.directory, "tell")) in note
+    number = ask(instance)
+    assert told(instance, "command")["outcome"] == "failed"
+    (shown,) = wait_for(lambda: ps(instance)["a"]["notices"], 10, "ps says that nobody was told")
+    assert all(words in shown for words in ("by command", "127", "[notify]"))
+
+    instance.run("inbox", "approve", str(number))
+    tell = Path(instance.directory, "tell")
+    tell.write_text("#!/bin/sh\n")
+    tell.chmod(0o755)
+    ask(instance)
+    wait_for(lambda: not ps(instance)["a"]["notices"], 20, "somebody was told, and nothing more is said of it")
+
+
 def test_a_command_that_fails_is_told_of(instance: Instance) -> None:
     up(instance, command=["sh", "-c", "echo no way >&2; exit 7"])
     ask(instance)
@@ -137,12 +154,28 @@ def test_a_command_that_fails_is_told_of(instance: Instance) -> None:
 
 
 def test_who_is_attached_hears_a_bell_and_reads_a_line(instance: Instance) -> None:
-    up(instance)
+    up(instance, command=["true"])
+    nobody_there = ask(instance)
+    assert told(instance, "command")["data"]["entry"] == nobody_there
+    instance.run("inbox", "approve", str(nobody_there))
     with AtTheKeyboard(instance.argv("attach", "a"), instance.environment(), instance.directory) as keyboard:
         instance.run("send", "a", "wait: 3\nask: may I?")
-        told(instance, "terminal")
+        # Also of what nobody was there to hear something would be told as done, if it were.
+        assert told(instance, "terminal")["data"]["entry"] > nobody_there
         wait_for(lambda: b"\a" in keyboard.shown, 20, "the bell rings")
         wait_for(lambda: b"shop/a waits for you (permission)" in keyboard.shown, 20, "and a line is shown")
+
+
+def test_a_desktop_that_cannot_be_reached_is_told_of_as_that(instance: Instance, own_directory: Path) -> None:
+    program = own_directory / "notify-send"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    path = f"{own_directory}:{instance.environment()['PATH']}"
+    instance.env |= {"PATH": path, "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"}
+    up(instance, desktop=True)
+    ask(instance)
+    failed = told(instance, "desktop")
+    assert (failed["outcome"], failed["data"]["reason"]) == ("failed", "notify-send: exit 3")
 
 
 def test_only_what_is_asked_for_is_told(instance: Instance) -> None:
@@ -156,6 +189,63 @@ def test_only_what_is_asked_for_is_told(instance: Instance) -> None:
     assert [one["data"]["kind"] for one in events(instance) if one["event"] == "inbox.notified"].count(
         "permission"
     ) == 0
+
+
+def _stages(instance: Instance, kind: str, by: str) -> list[dict[str, Any]]:
+    """What was told of that kind in this way: that it will be, and that it was."""
+    for stage in ("announced", "done"):
+        await_event(instance, "inbox.notified", seconds=60, kind=kind, by=by, stage=stage)
+    return [one for one in events(instance) if one["event"] == "inbox.notified" and one["data"]["kind"] == kind]
+
+
+def test_a_team_that_is_alone_is_told_of_where_people_are_also_if_nothing_is_done_to_it(instance: Instance) -> None:
+    receiver = Receiver(refuse=0)
+    with receiver.serving() as url:
+        text = toml({"a": {"command": DEMO}}) + f'\n[notify]\nwebhook = "{url}"\n'
+        instance.spec(text + '[supervision]\nunattended = { after = "2s", then = "notify", notice = "1s" }\n')
+        instance.run("up")
+        told_of = _stages(instance, "unattended", "webhook")
+    assert [(one["outcome"], one["agent"], "entry" in one["data"]) for one in told_of] == [("ok", "", False)] * 2
+    before, after = (body for _, body in receiver.posted)
+    assert (before["kind"], before["team"], before["stage"], before["then"]) == (
+        "unattended",
+        "shop",
+        "announced",
+        "notify",
+    )
+    assert 0 < before["seconds"] <= 2
+    assert (after["stage"], after["entry"], after["lines"], after["can"]) == ("done", None, [], [])
+    assert after["text"] == "shop is alone: nobody has looked after this team for 2s"
+
+
+def test_a_team_of_which_nothing_runs_is_no_news(instance: Instance) -> None:
+    settings = '[notify]\ncommand = ["true"]\nfor = ["unattended"]\n'
+    settings += '[supervision]\nunattended = { after = "2s", then = "notify", notice = "1s" }\n'
+    instance.spec(toml({"a": {"command": "exit 0"}}) + settings)
+    instance.run("up", check=False)
+    await_event(instance, "team.unattended", stage="alone")
+    assert ps(instance)["a"]["state"] == "stopped"
+    instance.spec(toml({"b": {"command": DEMO}}) + settings)
+    instance.run("up")
+    started = await_event(instance, "agent.started", "b")
+    told_of = _stages(instance, "unattended", "command")
+    assert min(one["seq"] for one in told_of) > started["seq"]
+
+
+def test_the_end_of_a_lifetime_is_told_of_before_and_after(instance: Instance, own_directory: Path) -> None:
+    got = own_directory / "got"
+    text = toml({"a": {"command": DEMO, "lifetime": "2s"}, "b": {"command": DEMO}})
+    command = json.dumps(["sh", "-c", f"cat >> {got}"])
+    instance.spec(f'{text}\n[notify]\ncommand = {command}\nfor = ["lifetime"]\n')
+    instance.run("up")
+    told_of = _stages(instance, "lifetime", "command")
+    assert [(one["agent"], one["outcome"], one["data"]["stage"]) for one in told_of] == [
+        ("a", "ok", "announced"),
+        ("a", "ok", "done"),
+    ]
+    before, after = map(json.loads, got.read_text().splitlines())
+    assert (before["agent"], before["lifetime"], before["stage"]) == ("a", 2.0, "announced")
+    assert after["text"].startswith("shop/a is stopped: its lifetime of 2s is over")
 
 
 @pytest.mark.parametrize(

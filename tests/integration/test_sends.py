@@ -2,21 +2,25 @@
 
 import contextlib
 import json
+import shlex
 import sqlite3
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.faults.support.teams import ps
 from tests.support.at_the_keyboard import AtTheKeyboard
 from tests.support.instance import Instance
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.tmux
 
-DEMO = json.dumps([sys.executable, "-m", "corral", "demo-agent"])
+DEMO_WORDS = [sys.executable, "-m", "corral", "demo-agent"]
+DEMO = json.dumps(DEMO_WORDS)
 TEAM = f"""
 [team]
 name = "shop"
@@ -156,6 +160,15 @@ def test_it_waits_until_the_agent_can_take_it_and_others_wait_behind(shop: Insta
     assert [word for word in lines if word in ("first", "second", "third")] == ["first", "second", "third"]
 
 
+def test_what_waits_behind_one_that_opened_a_question_says_why(shop: Instance) -> None:
+    # Whether the first was taken is being found out while the question hides the composer.
+    shop.run("send", "a", "ask: may I?")
+    code, error = shop.error("send", "--timeout", "0.3", "a", "say: later")
+    assert (code, error["receipt"]["state"]) == (6, "queued")
+    assert error["receipt"]["reason"]
+    assert error["message"].endswith(error["receipt"]["reason"])
+
+
 def test_without_enter_it_is_left_in_the_composer_for_a_person(shop: Instance) -> None:
     sent = shop.json("send", "--no-enter", "a", "say: half")
     assert sent["state"] == "pasted"
@@ -184,6 +197,31 @@ def test_for_an_agent_that_was_stopped_it_has_failed(shop: Instance) -> None:
     wait_for(lambda: receipt(shop, message)["state"] == "failed", 20, "it fails")
     assert "a is stopped" in receipt(shop, message)["reason"]
     assert shop.error("send", "a", "hello")[0] == 1
+
+
+def test_an_agent_in_back_off_gets_it_in_its_next_run(instance: Instance) -> None:
+    instance.spec(TEAM + 'restart = { policy = "always", delay = "12s" }\n')
+    instance.run("up")
+    instance.run("send", "a", "exit: 3")
+    wait_for(lambda: ps(instance)["a"]["state"] == "backoff", 20, "it is to start again")
+    message = queued(instance, "say: hello")
+    waits_for(instance, message, "the agent is backoff: exit 3; it is started again in")
+    told = instance.json("broadcast", "--wait", "queued", "say: to all")["receipts"]
+    assert [one["state"] for one in told] == ["queued"]
+    arrives(instance, message)
+    arrives(instance, told[0]["message"])
+
+
+def test_an_agent_in_line_gets_it_behind_its_first_prompt(instance: Instance) -> None:
+    prompted = f'[agents.b]\ncommand = {DEMO}\nworkspace = "shared"\nprompt = "say: first"\n'
+    instance.spec(TEAM + prompted + "[supervision]\nmax_agents = 1\n")
+    instance.run("up")
+    message = queued(instance, "say: second", "b")
+    waits_for(instance, message, "the agent is pending: waits for a place")
+    instance.run("stop", "a")
+    arrives(instance, message)
+    said = screen(instance, "b").splitlines()
+    assert said.index("first") < said.index("second")
 
 
 @pytest.mark.parametrize(
@@ -218,6 +256,47 @@ def test_a_broadcast_goes_to_the_agents_and_no_service(instance: Instance) -> No
     assert (done.returncode, states) == (1, [("b-1", "failed"), ("b-2", "submitted")])
     assert instance.error("broadcast", "--role", "nobody", "hello")[0] == 3
     assert "to all" not in instance.run("logs", "db").stdout
+
+
+def test_nobody_speaks_to_a_service_but_by_force(instance: Instance) -> None:
+    instance.spec('[team]\nname = "shop"\n[agents.db]\nkind = "service"\ncommand = ["cat"]\nworkspace = "shared"\n')
+    instance.run("up")
+    code, error = instance.error("send", "db", "by mistake")
+    assert (code, error["message"]) == (4, "db is a service, and nobody speaks to it")
+    assert "corral send --force shop/db" in error["remedy"]
+    instance.run("send", "--force", "db", "on purpose")
+    wait_for(lambda: "on purpose" in instance.run("logs", "db").stdout, what="the service has read it")
+    assert "by mistake" not in instance.run("logs", "db").stdout
+
+
+def test_what_is_sent_while_a_first_dialog_is_open_comes_behind_the_first_prompt(
+    instance: Instance, own_directory: Path
+) -> None:
+    # It asks before it shows where to type, and is told to be ready later than that can be seen.
+    command = json.dumps(["sh", "-c", f'printf "Allow? "; read yes; exec {shlex.join(DEMO_WORDS)}'])
+    instance.spec(
+        f'[team]\nname = "shop"\n[agents.a]\ncommand = {command}\nworkspace = "shared"\n'
+        f'prompt = "say: first"\nready = {{ command = "test -e {own_directory}/go" }}\n'
+    )
+    instance.run("up")
+    message = queued(instance, "say: second")
+    with at(instance) as person:
+        person.type("y\r")
+        wait_for(lambda: "demo>" in screen(instance), what="it shows where to type")
+    waits_for(instance, message, "its first prompt comes first")
+    (own_directory / "go").touch()
+    wait_for(lambda: receipt(instance, message)["state"] in ("submitted", "observed"), 20, "it is typed")
+    wait_for(lambda: "second" in screen(instance).splitlines(), what="both are heard")
+    said = screen(instance).splitlines()
+    assert said.index("first") < said.index("second")
+
+
+def test_one_that_was_entered_stays_so_though_its_agent_has_ended(shop: Instance) -> None:
+    sent = shop.json("send", "a", "exit: 3")
+    wait_for(lambda: ps(shop)["a"]["state"] == "failed", 20, "it does what it was told")
+    shop.run("send", "--status", sent["message"], "--wait", "observed", check=False)  # until nothing more comes of it
+    assert receipt(shop, sent["message"])["state"] in ("submitted", "observed")
+    assert "message.failed" not in shop.run("events", "-n", "all").stdout
 
 
 def test_nothing_is_typed_into_a_question(shop: Instance) -> None:

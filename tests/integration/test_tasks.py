@@ -68,6 +68,15 @@ def test_an_agent_claims_for_itself(instance: Instance) -> None:
     assert claim["by"] == "shop/b"
 
 
+def test_what_is_claimed_for_an_agent_can_be_ended_for_it(instance: Instance) -> None:
+    """By whom, the token says; the agent may be named with it, as it was for the claim."""
+    task = instance.json("task", "add", "Fix it")["task"]
+    token = str(instance.json("task", "claim", "--agent", "shop/a")["token"])
+    assert instance.error("task", "done", task, "--agent", "a", "--token", str(int(token) + 1))[0] == 4
+    assert instance.json("task", "renew", task, "--agent", "a", "--token", token)["claimed_by"] == "shop/a"
+    assert instance.json("task", "done", task, "--agent", "shop/a", "--token", token)["state"] == "done"
+
+
 def test_a_claim_outlives_the_daemon_and_lapses_with_its_agent(instance: Instance) -> None:
     task = instance.json("task", "add", "x")["task"]
     token = instance.json("task", "claim", "--agent", "a", "--ttl", "1")["token"]

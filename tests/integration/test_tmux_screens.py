@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from corral.adapters.tmux.control import ControlClient
-from corral.adapters.tmux.screens import read_screens
+from corral.adapters.tmux.screens import read_screen, read_screens
 
 PATIENCE = 20.0
 
@@ -43,12 +43,15 @@ def play(own_directory: Path) -> Callable[[Callable[[ControlClient], Awaitable[N
     return play
 
 
-async def painted(client: ControlClient, text: str) -> str:
-    """A pane that shows this and stays."""
+async def painted(client: ControlClient, text: str, end: str = "") -> str:
+    """A pane that shows this and stays. `end` is where its cursor is then, if that does not follow from its lines."""
     script = f"printf %s {shlex.quote(text)}; exec cat"
     ((pane,),) = await client.ask(["new-window", "-d", "-P", "-F", "#{pane_id}", script])
+    # All of it: tmux may have read the first line, and not yet the others.
+    end = end or f"{len(text.rpartition(chr(10))[2])} {text.count(chr(10))}"
+    where = ["display-message", "-p", "-t", pane, "#{cursor_x} #{cursor_y}"]
     async with asyncio.timeout(PATIENCE):
-        while not any((await client.ask(["capture-pane", "-p", "-t", pane]))[0]):  # noqa: ASYNC110 - tmux tells nobody
+        while (await client.ask(where))[0] != [end]:  # noqa: ASYNC110 - tmux tells nobody
             await asyncio.sleep(0.01)
     return pane
 
@@ -92,5 +95,21 @@ def test_an_empty_screen_is_one(
         shown = await read_screens(client, [pane, full], scratch_dir=str(own_directory))
         assert shown[pane].lines == []
         assert [line.strip() for line in shown[full].lines] == ["full"]
+
+    play(scenario)
+
+
+def test_what_tmux_wrapped_is_one_line_and_the_rows_of_a_program_that_has_the_screen_are_its_own(
+    play: Callable[[Callable[[ControlClient], Awaitable[None]]], None], own_directory: Path
+) -> None:
+    rows = ["top".ljust(80, "-"), "middle".ljust(80, "-"), "end"]
+
+    async def scenario(client: ControlClient) -> None:
+        plain = await painted(client, "".join(rows), end="3 2")
+        whole = await painted(client, "\033[?1049h\033[H" + "".join(rows), end="3 2")
+        shown = await read_screens(client, [plain, whole], scratch_dir=str(own_directory))
+        assert shown[plain].lines == ["".join(rows)]
+        assert [line.rstrip() for line in shown[whole].lines] == rows
+        assert (await read_screen(client, whole, 0, scratch_dir=str(own_directory)))[:2] == rows[:2]
 
     play(scenario)

@@ -1,9 +1,12 @@
 """A person who sits at an agent's terminal: a real tmux client on a pty, whose keys are pressed one by one."""
 
+import fcntl
 import os
 import pty
 import select
 import signal
+import struct
+import termios
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -40,9 +43,18 @@ class AtTheKeyboard:
         for descriptor in (self._terminal, self._ended, self._tell):
             os.close(descriptor)
 
+    @property
+    def pid(self) -> int:
+        """The process that has the terminal."""
+        return self._pid
+
     def press(self, keys: str | bytes) -> None:
         """Keys, as fast as they go."""
         os.write(self._terminal, keys.encode() if isinstance(keys, str) else keys)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Have the terminal be so large from now on; who sits in it is told."""
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, text: str, pause: float = 0.01) -> None:
         """A text, letter by letter."""

@@ -82,6 +82,11 @@ def child_of(pid: int) -> int:
     return child
 
 
+def parent_of(pid: int) -> int:
+    """Whose child it is."""
+    return snapshot()[pid].parent
+
+
 def wait_gone(processes: Iterable[Process], seconds: float) -> None:
     """Wait until all have ended, for `seconds` at most. Woken by the kernel, not by a clock."""
     until = time.monotonic() + seconds

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -14,14 +15,16 @@ from tests.support.instance import Instance
 class Sharing:
     """Agents `a` and `b` of the team `shop`, both in `project`, in which `notes.txt` says "one"."""
 
-    def __init__(self, instance: Instance, project: Path, settings: str = "") -> None:
+    def __init__(
+        self, instance: Instance, project: Path, settings: str = "", command: Sequence[str] = tuple(IDLE)
+    ) -> None:
         self.instance = instance
         self.project = repos.make(project)
         self.file = self.project / "notes.txt"
         self.file.write_text("one\n")
         repos.git(self.project, "add", ".")
         repos.git(self.project, "commit", "-q", "-m", "notes")
-        shared = {"command": IDLE, "workspace": "shared"}
+        shared = {"command": list(command), "workspace": "shared"}
         instance.spec(f"{toml({'a': shared, 'b': shared}, repo=self.project)}\n{settings}")
         instance.run("up")
 

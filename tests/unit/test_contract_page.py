@@ -13,7 +13,7 @@ PAGE = (SOURCE.parents[1] / "docs/reference/contract.md").read_text(encoding="ut
 EVENT = re.compile(
     r"(agent|daemon|doctor|hook|keeper|kv|lease|merge|message|port|process|prompt|task|team|topic|workspace)\.[a-z_]+"
 )
-NOT_EVENTS = {"daemon.lock", "daemon.log", "daemon.sock", "keeper.lock", "keeper.log", "keeper.sock"}
+NOT_EVENTS = {"daemon.lock", "daemon.log", "daemon.sock", "keeper.env", "keeper.lock", "keeper.log", "keeper.sock"}
 ERRORS = ("RefusedError", "NotFoundError", "WrongUseError", "UnavailableError", "CorralError")
 CODE = re.compile(r"`(\w+)`")
 

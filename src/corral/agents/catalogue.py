@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import os
+import stat
 from dataclasses import dataclass
 
 from corral.agents.command_words import started
@@ -35,9 +36,19 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Catalogue:
+    """What is known at one moment. Whoever asks for many commands asks one of these, and looks at the files once."""
+
+    #: All profiles, by name.
     profiles: tuple[Profile, ...]
+    #: Which of a person's own files are left out, and why.
     problems: tuple[Problem, ...] = ()
+
+    def for_command(self, command: tuple[str, ...], shell: bool) -> Profile | None:
+        """As the function of that name."""
+        words = started(command, shell)
+        known = [profile for profile in self.profiles if words[: len(profile.command)] == profile.command]
+        return max(known, key=lambda profile: (len(profile.command), is_own(profile)), default=None)
 
 
 #: What a file is known by: as long as it is the same, so is what was read of it.
@@ -46,12 +57,12 @@ _Stamp = tuple[str, int, int, int]
 
 def profiles() -> tuple[Profile, ...]:
     """All profiles, by name."""
-    return _current().profiles
+    return current().profiles
 
 
 def problems() -> tuple[Problem, ...]:
     """Which of a person's own files are left out, and why."""
-    return _current().problems
+    return current().problems
 
 
 def is_own(profile: Profile) -> bool:
@@ -70,12 +81,11 @@ def for_command(command: tuple[str, ...], shell: bool) -> Profile | None:
     The directory of the program does not matter, nor do arguments. Of a command for a shell only the first program
     counts. Of several profiles that know it, the one that says more of the command counts, and then a person's own.
     """
-    words = started(command, shell)
-    known = [profile for profile in profiles() if words[: len(profile.command)] == profile.command]
-    return max(known, key=lambda profile: (len(profile.command), is_own(profile)), default=None)
+    return current().for_command(command, shell)
 
 
-def _current() -> _Found:
+def current() -> Catalogue:
+    """What is known now; the same object as long as no file of a person has changed."""
     directory = Places.from_environment().profiles
     return _read_all(directory, _stamps(directory))
 
@@ -97,7 +107,7 @@ def _stamps(directory: str) -> tuple[_Stamp, ...]:
 
 
 @functools.lru_cache(maxsize=4)
-def _read_all(directory: str, stamps: tuple[_Stamp, ...]) -> _Found:
+def _read_all(directory: str, stamps: tuple[_Stamp, ...]) -> Catalogue:
     """What there is, as long as the files of a person are these."""
     known = {profile.name: profile for profile in _shipped()}
     wrong = []
@@ -111,7 +121,7 @@ def _read_all(directory: str, stamps: tuple[_Stamp, ...]) -> _Found:
             wrong.append(Problem(path, f"{path} cannot be read: {error}", "it is left out until it can be"))
         else:
             known[profile.name] = profile
-    return _Found(tuple(known[name] for name in sorted(known)), tuple(wrong))
+    return Catalogue(tuple(known[name] for name in sorted(known)), tuple(wrong))
 
 
 @functools.cache
@@ -122,6 +132,13 @@ def _shipped() -> tuple[Profile, ...]:
 
 
 def _read(path: str) -> Profile:
-    with open(path, "rb") as stream:
+    # Not waited for: a pipe that nobody writes to would hold up everybody.
+    with open(path, "rb", opener=_at_once) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise BadSpecError(f"{path} is no regular file", "a profile is a file in TOML: docs/reference/profiles.md")
         # One byte more than may be: then it is told that it is too large.
         return read_profile(decode(stream.read(MAX_BYTES + 1), path), path)
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)

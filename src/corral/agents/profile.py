@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corral.domain import screens
+from corral.domain.activity import WAITING
+from corral.domain.composer import Desk
 from corral.domain.conversations import Ways
 from corral.domain.hook_registration import HookFile
 from corral.domain.mcp_registration import ServerFile
+from corral.domain.screen_patterns import Shown
+from corral.domain.told_records import RecordRule
 
 #: What a composer may be drawn with.
 _FRAME = " \t\xa0│┃║╎"
@@ -29,7 +32,8 @@ class Profile:
     executable: str
     #: How it is started: these words identify it, whatever arguments follow.
     command: tuple[str, ...]
-    #: Regular expressions; one that is found in a line of the screen says that a message can be typed now.
+    #: Regular expressions; one that is found in a line of the screen says that the program has come up. Without
+    #: `draft_pattern` also that a message can be typed now.
     ready: tuple[str, ...]
     #: Seconds between pasting a message and pressing Enter; sooner, the Enter would be taken for a part of it.
     paste_pause: float
@@ -38,23 +42,44 @@ class Profile:
     #: The file that says all this.
     file: str = ""
     #: A regular expression for the composer, of which the group `text` is what was typed there; empty if a draft cannot
-    #: be told. It is looked for in the whole screen, `^` and `$` being the ends of lines, and the lowest counts. Where
-    #: it fits a composer with nothing in it, a message can be typed as well.
+    #: be told. It is looked for in the whole screen, `^` and `$` being the ends of lines, and the lowest counts. It
+    #: fits a composer with nothing in it as well, and where it fits nothing, no message can be typed.
     draft_pattern: str = ""
+    #: Regular expressions for lines of the screen that its first message replaces as a whole: what comes meanwhile is
+    #: lost on it, so the next message waits.
+    opening: tuple[str, ...] = ()
     #: What its screens say; the first that fits counts.
     rules: tuple[screens.Rule, ...] = ()
+    #: Regular expressions for lines that change by themselves while it works, and do not tell whether it gets on.
+    volatile: tuple[str, ...] = ()
     #: Where it can be told of an MCP server; None if it cannot be.
     mcp: ServerFile | None = None
     #: Where it can be told of hooks; None if it has none.
     hooks: HookFile | None = None
     #: How its conversations are continued; None if they cannot be.
     resume: Ways | None = None
+    #: Which records say what it does, where it writes records to its standard output.
+    protocol: tuple[RecordRule, ...] = ()
 
-    def is_ready(self, screen: Sequence[str]) -> bool:
-        """True if the lines of a screen say that a message can be typed now."""
-        if any(re.search(pattern, line) for line in screen for pattern in self.ready):
-            return True
-        return self.composer(screen) == ""
+    def has_composer(self, screen: Sequence[str]) -> bool:
+        """True if the lines of a screen show the place where a message can be typed, empty or not.
+
+        Where the profile knows the composer itself, that has to be there, whatever `ready` says: a first frame that
+        only looks like one is painted by some long before they read.
+        """
+        if self.draft_pattern:
+            return self.composer(screen) is not None
+        return _has(screen, self.ready)
+
+    def desk(self, screen: Sequence[str], title: str = "") -> Desk:
+        """The terminal as whoever wants to type finds it, by what it shows alone."""
+        reading = self.reading(screen, title)
+        return Desk(
+            waits_for=reading.rule.about or WAITING if reading is not None and reading.rule.says == WAITING else "",
+            draft=self.draft(screen),
+            composer=self.has_composer(screen),
+            opening=_has(screen, self.opening),
+        )
 
     def reading(self, screen: Sequence[str], title: str = "") -> screens.Reading | None:
         """What the lines of a screen, and the title of its terminal, say the agent does; None if no rule fits."""
@@ -65,10 +90,10 @@ class Profile:
         if not self.draft_pattern:
             return None
         # It is below everything that was said before, which often looks the same.
-        found = list(_compiled(self.draft_pattern).finditer("\n".join(line.rstrip() for line in screen)))
-        if not found:
+        found = Shown(screen).last_group(self.draft_pattern, "text")
+        if found is None:
             return None
-        return "\n".join(map(_typed, found[-1]["text"].split("\n"))).strip()
+        return "\n".join(map(_typed, found.split("\n"))).strip()
 
     def draft(self, screen: Sequence[str]) -> str:
         """What somebody has typed and not submitted yet; empty if the composer is empty, or not there.
@@ -78,11 +103,12 @@ class Profile:
         return self.composer(screen) or ""
 
 
+def _has(screen: Sequence[str], patterns: Sequence[str]) -> bool:
+    """True if one of the patterns is found in a line of the screen."""
+    shown = Shown(screen)
+    return any(shown.lowest(pattern) is not None for pattern in patterns)
+
+
 def _typed(line: str) -> str:
     """A line of a composer without its frame, and without what stands in another column far to the right."""
     return _COLUMN.split(line.strip(), maxsplit=1)[0].strip(_FRAME)
-
-
-@functools.lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.MULTILINE)

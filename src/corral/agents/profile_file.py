@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os.path
-import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from corral.agents.profile import Profile
+from corral.agents.profile_records import record_rules
 from corral.agents.profile_resume import resume_ways, strings
-from corral.domain import activity, names
+from corral.domain import activity, names, pattern_ends, screen_patterns
+from corral.domain.bounded_patterns import SYNTAX, NoPatternError
 from corral.domain.hook_registration import HookFile
 from corral.domain.mcp_registration import ARGUMENTS, PROGRAM, ServerFile
 from corral.domain.screens import Rule
@@ -17,12 +19,13 @@ from corral.domain.spec_syntax import load
 from corral.domain.spec_table import Table
 
 _KEYS = (
-    *("name", "title", "executable", "command", "ready", "draft", "paste_pause", "note"),
-    *("screen", "mcp", "hooks", "resume"),
+    *("name", "title", "executable", "command", "ready", "draft", "opening", "paste_pause", "note"),
+    *("volatile", "screen", "mcp", "hooks", "resume", "protocol"),
 )
-_SCREEN_KEYS = ("name", "says", "about", "lines", "block", "unless", "title", "approve", "deny")
+_SCREEN_KEYS = ("name", "says", "about", "lines", "block", "unless", "title", "approve", "deny", "words")
 _MCP_KEYS = ("files", "table", "entry")
 _HOOK_KEYS = ("files", "events", "plugin", "list", "note")
+_DRAFT = "draft = '^>(?P<text>.*)$'"
 _LONGEST_PAUSE = 10.0
 _SAYS = (activity.WORKING, activity.WAITING, activity.IDLE)
 #: More rules than any program has screens: they are gone through for each look.
@@ -41,6 +44,7 @@ def read_profile(text: str, file: str) -> Profile:
     command = strings(table, "command", 'command = ["claude"]', needed=True)
     if executable and command and command[0] != executable:
         table.wrong("command", "this does not begin with the executable", f'such as command = ["{executable}"]')
+    draft = _draft(table)
     profile = Profile(
         name=name,
         title=table.need("title", str, 'title = "Claude Code"') or "",
@@ -50,20 +54,29 @@ def read_profile(text: str, file: str) -> Profile:
         paste_pause=_seconds(table, "paste_pause"),
         note=table.need("note", str, 'note = "Needs an account."') or "",
         file=file,
-        draft_pattern=_draft(table),
-        rules=_rules(table),
+        draft_pattern=draft,
+        opening=_optional_patterns(table, "opening", table.wrong),
+        rules=tuple(replace(rule, composer=draft) for rule in _rules(table)),
+        volatile=_optional_patterns(table, "volatile", table.wrong),
         mcp=_server_file(table),
         hooks=_hook_file(table),
         resume=resume_ways(table),
+        protocol=record_rules(table, "protocol"),
     )
     problems.raise_if_any()
     return profile
 
 
 def _draft(table: Table) -> str:
-    pattern = table.take("draft", str, "draft = '^> (?P<text>.+)$'") or ""
-    if pattern and _is_pattern(table, "draft", "this", pattern) and "text" not in re.compile(pattern).groupindex:
-        table.wrong("draft", "this has no group `text`", "such as draft = '^> (?P<text>.+)$'")
+    pattern = table.take("draft", str, _DRAFT) or ""
+    if not pattern or not _is_pattern(table, "draft", "this", pattern, crosses_lines=True, group="text"):
+        return ""
+    if not pattern_ends.fits_without(pattern, "text"):
+        table.wrong(
+            "draft",
+            "this fits no composer with nothing in it, so no message would ever be typed",
+            f"such as {_DRAFT}; {pattern_ends.NO_BLANKS}",
+        )
     return pattern
 
 
@@ -101,7 +114,7 @@ def _rule(table: Table, number: int) -> Rule:
         _is_pattern(table, "title", f"rule {number}: this", title)
     block = table.take("block", str, "block = '^---\\n> .*\\n---$'") or ""
     if block:
-        _is_pattern(table, "block", f"rule {number}: this", block)
+        _is_pattern(table, "block", f"rule {number}: this", block, crosses_lines=True)
     if not lines and not title and not block:
         wrong("lines", "nothing says when it fits", "give lines, block or title")
     name = table.need("name", str, 'name = "permission"') or ""
@@ -117,7 +130,19 @@ def _rule(table: Table, number: int) -> Rule:
         title=title,
         approve=strings(table, "approve", 'approve = ["Enter"]'),
         deny=strings(table, "deny", 'deny = ["Escape"]'),
+        words=_words(table, number),
     )
+
+
+def _words(table: Table, number: int) -> str:
+    example = "words = '^[> ] (?P<option>[1-9])\\. Other: (?P<text>.*)$'"
+    pattern = table.take("words", str, example) or ""
+    if not pattern or not _is_pattern(table, "words", f"rule {number}: this", pattern, crosses_lines=True):
+        return ""
+    if not {"option", "text"} <= screen_patterns.check(pattern, crosses_lines=True)[1]:
+        table.wrong("words", f"rule {number}: this does not have the groups `option` and `text`", f"such as {example}")
+        return ""
+    return pattern
 
 
 def _server_file(profile: Table) -> ServerFile | None:
@@ -163,31 +188,44 @@ def _files(table: Table, example: str) -> tuple[str, ...]:
 
 
 def _patterns(table: Table, key: str) -> tuple[str, ...]:
-    patterns = strings(table, key, f"{key} = ['^> $']", needed=True)
+    patterns = strings(table, key, f"{key} = ['^>$']", needed=True)
     for number, pattern in enumerate(patterns, 1):
         _is_pattern(table, key, f"pattern {number}", pattern)
     return patterns
 
 
 def _optional_patterns(table: Table, key: str, wrong: Callable[[str, str, str], None]) -> tuple[str, ...]:
-    patterns = strings(table, key, f"{key} = ['^> $']")
+    patterns = strings(table, key, f"{key} = ['^>$']")
     for number, pattern in enumerate(patterns, 1):
-        _is_pattern(table, key, f"pattern {number}", pattern, wrong)
+        _is_pattern(table, key, f"pattern {number}", pattern, wrong=wrong)
     return patterns
 
 
 def _is_pattern(
-    table: Table, key: str, what: str, pattern: str, wrong: Callable[[str, str, str], None] | None = None
+    table: Table,
+    key: str,
+    what: str,
+    pattern: str,
+    *,
+    wrong: Callable[[str, str, str], None] | None = None,
+    crosses_lines: bool = False,
+    group: str = "",
 ) -> bool:
-    """True if it is one that does not match everything; else that is a problem."""
+    """True if it is one that matches neither everything nor nothing, and has that group; else that is a problem."""
     tell = wrong or table.wrong
     try:
-        matches_nothing = re.search(pattern, "") is not None
-    except re.error as error:
-        tell(key, f"{what} is no regular expression: {error}", "see the documentation of re")
+        matches_nothing, groups = screen_patterns.check(pattern, crosses_lines=crosses_lines)
+    except NoPatternError as error:
+        tell(key, f"{what} is no regular expression: {error}", SYNTAX)
         return False
     if matches_nothing:
         tell(key, f"{what} is found in every line", "name what only the wanted line shows")
+        return False
+    if group and group not in groups:
+        tell(key, f"{what} has no group `{group}`", f"such as {key} = '^>(?P<{group}>.*)$'")
+        return False
+    if key != "title" and pattern_ends.wants_a_blank_at_the_end(pattern):
+        tell(key, f"{what} ends in a blank, so it is found nowhere", f"{pattern_ends.NO_BLANKS}: leave it out")
         return False
     return True
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
+from corral.agents.profile_records import record_rules
+from corral.domain import screen_patterns
+from corral.domain.bounded_patterns import SYNTAX, NoPatternError
 from corral.domain.conversations import NEW, SESSION, Transcripts, Ways
 from corral.domain.spec_table import Table
 
 _KEYS = ("words", "fork", "begin", "unless", "transcripts")
-_TRANSCRIPT_KEYS = ("roots", "files", "session", "directory")
+_TRANSCRIPT_KEYS = ("roots", "files", "session", "directory", "time", "record")
 
 
 def resume_ways(profile: Table) -> Ways | None:
@@ -49,12 +50,20 @@ def _transcripts(resume: Table) -> Transcripts | None:
     example = r"session = '(?P<session>[0-9a-f-]{36})\.jsonl'"
     session = table.need("session", str, example) or ""
     try:
-        if session and "session" not in re.compile(session).groupindex:
+        if session and "session" not in screen_patterns.check(session, crosses_lines=True)[1]:
             table.wrong("session", "this has no group `session`", f"such as {example}")
-    except re.error as error:
-        table.wrong("session", f"this is no regular expression: {error}", f"such as {example}")
+    except NoPatternError as error:
+        table.wrong("session", f"this is no regular expression: {error}", f"{SYNTAX}; such as {example}")
+    records, time = record_rules(table, "record"), table.take("time", str, 'time = "timestamp"') or ""
+    if records and not time:
+        table.missing("time", 'records of earlier runs must be told apart, such as time = "timestamp"')
     return Transcripts(
-        roots=roots, files=files, session=session, directory=table.need("directory", str, 'directory = "cwd"') or ""
+        roots=roots,
+        files=files,
+        session=session,
+        directory=table.need("directory", str, 'directory = "cwd"') or "",
+        records=records,
+        time=time,
     )
 
 

@@ -14,8 +14,9 @@ from corral.domain.activity import NOT_KNOWN, Activity
 from corral.domain.dependencies import is_ready
 from corral.domain.errors import CorralError
 from corral.domain.health import NOT_CHECKED
+from corral.domain.lifecycle import stays_stopped
 from corral.domain.records import Agent, Event
-from corral.domain.states import LIVE, PAUSED, RUNNING
+from corral.domain.states import LIVE, PAUSED, RUNNING, STOPPED
 from corral.domain.timestamps import timestamp
 from corral.service.progress import Progress, Tell
 from corral.service.stats import WHOLE_TEAM, Stat
@@ -223,7 +224,7 @@ def _row(registry: Registry, agent: Agent) -> str:
             str(agent.restarts),
             agent.containment,
             _one_field(agent.workspace),
-            _one_field(agent.reason),
+            _one_field(_told_reason(agent)),
             _one_field(agent.containment_why),
             str(registry.processes.get(agent.key, 0)),
             does.about,
@@ -237,6 +238,11 @@ def _row(registry: Registry, agent: Agent) -> str:
             "resumed" if agent.conversation.resumed else "",
         )
     )
+
+
+def _told_reason(agent: Agent) -> str:
+    """The reason of its state, for people: how one ended that came to its end by itself is none that anybody needs."""
+    return agent.reason if agent.state != STOPPED or stays_stopped(agent) else ""
 
 
 def _joined(texts: Sequence[str]) -> str:

@@ -13,6 +13,8 @@ from starlette.responses import Response
 
 from corral import __version__
 from corral.api import answers, requests, team_answers
+from corral.api.audit_routes import AuditApi
+from corral.api.auditing import Auditing
 from corral.api.hook_routes import HookApi
 from corral.api.inbox_routes import InboxApi
 from corral.api.kv_routes import KvApi
@@ -22,11 +24,13 @@ from corral.api.msg_routes import MsgApi
 from corral.api.openapi_table import ENDPOINTS
 from corral.api.port_routes import PortApi
 from corral.api.process_routes import ProcessApi
+from corral.api.recording_routes import RecordingApi
 from corral.api.router import Handler, Route, Router
 from corral.api.send_routes import SendApi
+from corral.api.session_routes import SessionApi
 from corral.api.task_routes import TaskApi
 from corral.api.topic_routes import TopicApi
-from corral.api.welcoming import welcoming
+from corral.api.welcoming import Welcome
 from corral.api.who_routes import WhoApi
 from corral.api.write_routes import WriteApi
 from corral.background import Background
@@ -37,6 +41,7 @@ from corral.places import Places
 from corral.service.agent_hooks import AgentHooks
 from corral.service.agents import Agents
 from corral.service.attendance import AttendanceWatch
+from corral.service.audit import Audit
 from corral.service.down import Down
 from corral.service.fork import Fork
 from corral.service.holding import Holding
@@ -50,12 +55,15 @@ from corral.service.msg import Msg
 from corral.service.port_blocks import PortBlocks
 from corral.service.processes import Processes
 from corral.service.progress import Tell
+from corral.service.recordings import Recordings
 from corral.service.resolve import find_agent, find_agents, find_team
 from corral.service.sends import Sends
+from corral.service.sessions import Sessions
 from corral.service.stats import Stats
 from corral.service.tasks import Tasks
 from corral.service.topics import Topics
 from corral.service.up import Up
+from corral.service.up_result import UpResult
 from corral.service.who import Who
 from corral.service.writes import WriteService
 from corral.supervise.registry import Registry
@@ -87,7 +95,9 @@ class Services:
     msg: Msg
     topics: Topics
     tasks: Tasks
+    recordings: Recordings
     sends: Sends
+    sessions: Sessions
     merges: Merges
     who: Who
     hooks: AgentHooks
@@ -97,6 +107,8 @@ class Services:
     end: Callable[[], None]
     #: Called at the start (1) and the end (-1) of each request.
     busy: Callable[[int], None]
+    #: Where every request is written down; None if this instance keeps no audit trail.
+    audit: Audit | None = None
 
 
 def make_app(services: Services) -> Router:
@@ -110,23 +122,29 @@ def make_app(services: Services) -> Router:
         MsgApi(services.msg),
         TopicApi(services.registry, services.topics),
         TaskApi(services.registry, services.tasks),
+        RecordingApi(services.registry, services.recordings),
         SendApi(services.registry, services.sends),
+        SessionApi(services.registry, services.sessions),
         MergeApi(services.registry, services.merges),
         WhoApi(services.registry, services.who),
         HookApi(services.hooks),
         InboxApi(services.registry, services.inbox),
         WriteApi(services.registry, WriteService(services.leases)),
+        AuditApi(services.audit),
     )
+    welcome = Welcome(services.registry, services.inbox, services.attendance)
+    auditing = Auditing(services.audit)
     return Router(
         [
             Route(
                 endpoint.method,
                 endpoint.path,
-                welcoming(endpoint.handler, _handler(rooms, endpoint.handler), services.registry, services.attendance),
+                auditing(endpoint, welcome(endpoint.handler, _handler(rooms, endpoint.handler))),
             )
             for endpoint in ENDPOINTS
         ],
         _on_error,
+        auditing.unrouted,
     )
 
 
@@ -200,8 +218,9 @@ class _Api:
     async def up(self, request: Request) -> Response:
         order = await requests.body(request, requests.UpBody)
         who = requests.caller(request)
-        return self._work(
-            lambda tell: self._services.up(
+
+        async def do(tell: Tell) -> UpResult:
+            result = await self._services.up(
                 who,
                 file=order.file,
                 text=order.text,
@@ -212,7 +231,12 @@ class _Api:
                 environment=order.environment,
                 tell=tell,
             )
-        )
+            if not order.dry_run:
+                # Somebody is there, also if there was nothing to do.
+                await self._services.attendance.welcome(who, result.team, "team.up")
+            return result
+
+        return self._work(do)
 
     async def down(self, request: Request) -> Response:
         order = await requests.body(request, requests.DownBody)
@@ -272,7 +296,7 @@ class _Api:
     async def attach(self, request: Request) -> Response:
         agent = self._one_agent(request)
         argv = await self._services.agents.attach(
-            requests.caller(request), agent, read_only=requests.flag(request, "read_only")
+            requests.caller(request), requests.peer(request), agent, read_only=requests.flag(request, "read_only")
         )
         whose = {"team": agent.team, "agent": agent.name, "user": agent.user, "terminal": agent.terminal}
         return answers.json({**whose, "argv": argv})
@@ -310,6 +334,7 @@ class _Api:
         entries = journal.read(
             team=team,
             agent=agent,
+            named=requests.event_patterns(request),
             after=requests.whole_number(request, "after"),
             since=requests.number(request, "since"),
             last=requests.whole_number(request, "lines"),

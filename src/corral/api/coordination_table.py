@@ -9,10 +9,27 @@ from corral.api.lease_table import LEASES
 from corral.api.merge_table import MERGES
 from corral.api.msg_table import MSG
 from corral.api.port_table import PORTS
+from corral.api.recording_table import RECORDINGS
 from corral.api.send_table import SENDS
+from corral.api.session_table import SESSIONS
 from corral.api.task_table import TASKS
 from corral.api.topic_table import TOPICS
 from corral.api.who_table import WHO
 from corral.api.write_table import WRITES
 
-COORDINATION = (*HOOKS, *INBOX, *KV, *LEASES, *MERGES, *MSG, *PORTS, *SENDS, *TASKS, *TOPICS, *WHO, *WRITES)
+COORDINATION = (
+    *HOOKS,
+    *INBOX,
+    *KV,
+    *LEASES,
+    *MERGES,
+    *MSG,
+    *PORTS,
+    *RECORDINGS,
+    *SENDS,
+    *SESSIONS,
+    *TASKS,
+    *TOPICS,
+    *WHO,
+    *WRITES,
+)

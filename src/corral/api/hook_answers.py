@@ -23,6 +23,17 @@ class HookAnswer(Answer, frozen=True):
     stdout: Annotated[str, Meta(description="what the hook is to write, in the agent's own protocol")]
     stderr: str
     exit_code: Annotated[int, Meta(description="what the hook is to end with")]
+    receipt: Annotated[
+        str,
+        Meta(description="stdout tells of messages: say this word back once the agent has it; empty if it does not"),
+    ]
+
+
+class Told(Answer, frozen=True):
+    """What an agent was told by its hook."""
+
+    messages: Annotated[list[str], Meta(description="the messages that it was told of: each of them is injected now")]
+    sent: Annotated[str | None, Meta(description="what was sent and could not be typed: it is observed now")]
 
 
 class Registered(Answer, frozen=True):
@@ -42,12 +53,15 @@ def answer(verdict: Verdict, spoken: Spoken) -> Response:
             stdout=spoken.stdout,
             stderr=spoken.stderr,
             exit_code=spoken.exit_code,
+            receipt=verdict.receipt,
         )
     )
 
 
-def columns(spoken: Spoken) -> Response:
-    """As a line with the exit code and the size of what goes to stdout, then that, then what goes to stderr."""
+def columns(spoken: Spoken, receipt: str) -> Response:
+    """As a line with the exit code, the size of what goes to stdout and the receipt, if there is one; then what goes to
+    stdout, then what goes to stderr.
+    """
     stdout = spoken.stdout.encode()
-    head = f"{spoken.exit_code}\t{len(stdout)}\n".encode()
+    head = "\t".join([str(spoken.exit_code), str(len(stdout)), *([receipt] if receipt else [])]).encode() + b"\n"
     return Response(head + stdout + spoken.stderr.encode(), media_type=COLUMNS)

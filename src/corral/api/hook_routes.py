@@ -8,6 +8,7 @@ from starlette.responses import Response
 from corral.api import answers, hook_answers, requests
 from corral.domain.errors import NotFoundError
 from corral.domain.hook_dialects import DIALECTS, dialect
+from corral.domain.msg import name_of
 from corral.service.agent_hooks import AgentHooks, Heard
 
 
@@ -30,8 +31,13 @@ class HookApi:
         verdict = await self._hooks.hear(requests.caller(request), spoken_by, heard)
         spoken = spoken_by.speak(heard.event, verdict)
         if requests.header(request, b"accept") == hook_answers.COLUMNS:
-            return hook_answers.columns(spoken)
+            return hook_answers.columns(spoken, verdict.receipt)
         return hook_answers.answer(verdict, spoken)
+
+    async def note_told(self, request: Request) -> Response:
+        offer = await self._hooks.notices.told(requests.caller(request), requests.text(request, "receipt"))
+        told = [name_of(number) for number in offer.numbers]
+        return answers.json(hook_answers.Told(messages=told, sent=offer.words or None))
 
     async def register_hooks(self, request: Request) -> Response:
         order = await requests.body(request, requests.RegisterHooksBody)

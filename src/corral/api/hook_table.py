@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corral.api.endpoint import Endpoint, Parameter
-from corral.api.hook_answers import HookAnswer, Registered
+from corral.api.hook_answers import HookAnswer, Registered, Told
 from corral.api.requests import RegisterHooksBody
 
 HOOKS = (
@@ -22,6 +22,17 @@ HOOKS = (
         ),
         body="what the agent wrote to the hook's standard input",
         answers=(HookAnswer,),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/hooks/{program}/told",
+        handler="note_told",
+        summary="the hook has handed on what tells the agent of its messages: they are injected now",
+        parameters=(
+            Parameter("program", "whose hook it is", required=True),
+            Parameter("receipt", "the word that came with it", required=True),
+        ),
+        answers=(Told,),
     ),
     Endpoint(
         method="POST",

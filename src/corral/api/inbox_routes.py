@@ -38,18 +38,19 @@ class InboxApi:
         return answers.json(inbox_answers.whole(self._inbox.show(_number(request))))
 
     async def claim_entry(self, request: Request) -> Response:
-        claimed = await self._inbox.claim(requests.caller(request), _number(request))
+        claimed = await self._inbox.claim(requests.caller(request), requests.peer(request), _number(request))
         return answers.json(inbox_answers.entry(claimed))
 
     async def answer_entry(self, request: Request) -> Response:
         answer = (await requests.body(request, inbox_bodies.AnswerBody)).answer()
-        who, pid = requests.caller(request), requests.caller_pid(request)
-        answered = await self._inbox.answer(who, pid, _number(request), answer)
+        who, peer = requests.caller(request), requests.peer(request)
+        answered = await self._inbox.answer(who, peer, _number(request), answer)
         return answers.json(inbox_answers.entry(answered))
 
     async def snooze_entry(self, request: Request) -> Response:
         order = await requests.body(request, inbox_bodies.SnoozeBody)
-        snoozed = await self._inbox.snooze(requests.caller(request), _number(request), order.seconds)
+        who, peer = requests.caller(request), requests.peer(request)
+        snoozed = await self._inbox.snooze(who, peer, _number(request), order.seconds)
         return answers.json(inbox_answers.entry(snoozed))
 
     def _entries(self, team: str, *, everything: bool) -> inbox_answers.Entries:

@@ -9,6 +9,7 @@ from typing import Any
 
 from corral.api import openapi_answers as told
 from corral.api import process_answers, requests
+from corral.api.audit_table import AUDIT
 from corral.api.coordination_table import COORDINATION
 from corral.api.endpoint import AGENT, CWD, PROCESS, SINCE, STREAM, TEAM, WORK, Endpoint, Parameter, flag
 from corral.api.team_table import TEAMS
@@ -264,6 +265,7 @@ ENDPOINTS = (
         parameters=(
             Parameter("team", "only events about this team"),
             Parameter("agent", "only events about this agent"),
+            Parameter("event", "only events whose names fit one of these patterns, such as `agent.*`", repeated=True),
             Parameter("after", "only events after this `seq`", "integer"),
             SINCE,
             Parameter("lines", "only the last so many", "integer"),
@@ -272,6 +274,7 @@ ENDPOINTS = (
         answers=(told.Event, Awaited),
         how=STREAM,
     ),
+    *AUDIT,
     *COORDINATION,
     Endpoint(
         method="POST",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Mapping
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qs, parse_qsl
@@ -15,6 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from corral.domain.errors import WrongUseError
 from corral.domain.kv import Transaction
 from corral.domain.records import Who
+from corral.ports.dialogs import Peer
 from corral.service.process_orders import DEFAULT_LIMIT, Wanted
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -22,10 +24,15 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 MAX_BODY = 8 * 1024 * 1024
 #: With its input as base64, a command may take this much.
 MAX_EXEC_BODY = 24 * 1024 * 1024
+#: The names of events, with a few stars among the letters.
+_EVENT_PATTERN = re.compile(r"(?=[^*]*(?:\*[^*]*){0,3}\Z)[a-z0-9_.*-]{1,60}")
+_MOST_EVENT_PATTERNS = 20
 #: No query is remembered that is longer.
 _SHORT_QUERY = 300
 #: Under which name the server notes in the state of a request who asks.
 CALLER = "caller"
+#: When the connection was made, in seconds after boot.
+CONNECTED = "connected"
 #: Seconds between two looks of somebody who follows.
 SHORTEST_INTERVAL, DEFAULT_INTERVAL, LONGEST_INTERVAL = 0.1, 2.0, 86400.0
 
@@ -230,6 +237,20 @@ def texts(request: Request, name: str) -> list[str]:
     return given
 
 
+def event_patterns(request: Request) -> list[str]:
+    """The patterns for the names of events (`event`), each of a kind that is quickly tried on many names."""
+    given = texts(request, "event")
+    if len(given) > _MOST_EVENT_PATTERNS:
+        raise WrongUseError(f"event is given {len(given)} times: {_MOST_EVENT_PATTERNS} at most are wanted")
+    for pattern in given:
+        if not _EVENT_PATTERN.fullmatch(pattern):
+            raise WrongUseError(
+                f"{pattern!r} is no pattern for the names of events",
+                "a name, with up to three * for any letters: 'agent.*', '*.failed', inbox.answered",
+            )
+    return given
+
+
 def _query(request: Request) -> Mapping[str, str]:
     """The query; of what is given several times, the last counts."""
     query: bytes = request.scope["query_string"]
@@ -313,3 +334,8 @@ def caller_pid(request: Request) -> int:
     """The process that asks."""
     pid: int = request.scope["client"][1]
     return pid
+
+
+def peer(request: Request) -> Peer:
+    """The process that asks, so that it can be told from a later one with its pid."""
+    return Peer(pid=caller_pid(request), seen=request.scope["state"][CONNECTED])

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from corral.domain.errors import NotFoundError, WrongUseError
+from corral.domain.errors import CorralError, NotFoundError, WrongUseError
 
 Handler = Callable[[Request], Awaitable[Response]]
 #: What stands for the part of a path that is a parameter.
@@ -32,9 +32,16 @@ class Route:
 class Router:
     """The application. Where a path fits a route with a parameter and one without, it means the latter."""
 
-    def __init__(self, routes: Iterable[Route], on_error: Callable[[Request, Exception], Response]) -> None:
+    def __init__(
+        self,
+        routes: Iterable[Route],
+        on_error: Callable[[Request, Exception], Response],
+        unrouted: Callable[[Handler], Handler] = lambda handler: handler,
+    ) -> None:
+        """`unrouted` makes the handler of what no route fits, of one that only raises."""
         self.routes = list(routes)
         self._on_error = on_error
+        self._unrouted = unrouted
         #: By where in the path the parameter is (0: there is none) and by the path with that marked: of each method,
         #: the name of the parameter and the handler.
         self._found: dict[tuple[int, str], dict[str, tuple[str, Handler]]] = {}
@@ -68,9 +75,16 @@ class Router:
                 scope["path_params"] = {found[0]: value} if found[0] else {}
                 return found[1]
             fits = True
+        scope["path_params"] = {}
         if fits:
-            raise WrongUseError(f"{method} {path}: Method Not Allowed", "docs/reference/api.md")
-        raise NotFoundError(f"{method} {path}: Not Found", "docs/reference/api.md")
+            return self._raising(WrongUseError(f"{method} {path}: Method Not Allowed", "docs/reference/api.md"))
+        return self._raising(NotFoundError(f"{method} {path}: Not Found", "docs/reference/api.md"))
+
+    def _raising(self, error: CorralError) -> Handler:
+        async def refuse(_: Request) -> Response:
+            raise error
+
+        return self._unrouted(refuse)
 
     def _readings(self, path: str) -> Iterator[tuple[tuple[int, str], str]]:
         """How a path can be meant: as it is, or with a part of it as a parameter, and what that is."""

@@ -32,7 +32,8 @@ class SendApi:
         state, seconds = _wait(request, SUBMITTED if enter else PASTED, DEFAULT_WAIT)
         if not enter and WAY.index(state) > WAY.index(PASTED):
             raise WrongUseError(f"without Enter a message is never {state}", "wait for pasted, or leave --no-enter out")
-        message = (await self._sends.send(requests.caller(request), agent, raw, enter=enter)).message
+        force = requests.flag(request, "force", default=False)
+        message = (await self._sends.send(requests.caller(request), agent, raw, enter=enter, force=force)).message
         send = await while_heard(request, self._sends.wait(message, state, seconds))
         return answers.json(must_have_reached(self._sends.told(send), state, remedy=send.remedy))
 

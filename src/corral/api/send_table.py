@@ -20,7 +20,12 @@ SENDS = (
         path="/v1/send",
         handler="send",
         summary="type a message into an agent's terminal",
-        parameters=(*AGENT, flag("enter", "press Enter after it; 1 by default"), *_WAIT),
+        parameters=(
+            *AGENT,
+            flag("enter", "press Enter after it; 1 by default"),
+            flag("force", "also if it is a service, and ahead of its first prompt"),
+            *_WAIT,
+        ),
         body=_BODY,
         answers=(Sent,),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +27,11 @@ class _PeerProtocol(HttpToolsProtocol):
         pid, uid = peer_of(transport.get_extra_info("socket"))
         self.client = (str(uid), pid)
         # The name is looked up once: that is a file to read.
-        self.app_state = {requests.CALLER: Who(user=user_name(uid), uid=uid)}
+        self.app_state = {
+            requests.CALLER: Who(user=user_name(uid), uid=uid),
+            # Whoever needs to know can tell by this whether a process with that pid is the one that connected.
+            requests.CONNECTED: time.clock_gettime(time.CLOCK_BOOTTIME),
+        }
 
 
 class _OnlyHttp11:

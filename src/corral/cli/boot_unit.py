@@ -4,6 +4,7 @@ import os
 
 from corral.cli.command import Command, Invocation
 from corral.cli.output import say, write_json
+from corral.domain.unit_text import escaped, quoted
 from corral.own_command import own_command
 from corral.places import Places
 
@@ -24,9 +25,10 @@ def run(invocation: Invocation) -> int:
 def unit(places: Places, environment: dict[str, str]) -> str:
     """The text of a unit for the person's own service manager.
 
-    It ends with `up`: daemon, keeper and agents have places of their own, and nothing of them ends with the unit.
+    It ends with `up`: daemon, keeper and agents have places of their own, and nothing of them ends with the unit. What
+    it does is no sign of a person: a team that is alone is still alone after a reboot.
     """
-    variables = [f'Environment="{name}={_escaped(value)}"' for name, value in environment.items()]
+    variables = [f'Environment="{name}={escaped(value)}"' for name, value in environment.items()]
     return "\n".join(
         [
             "[Unit]",
@@ -37,7 +39,7 @@ def unit(places: Places, environment: dict[str, str]) -> str:
             "RemainAfterExit=yes",
             "KillMode=process",
             *variables,
-            f"ExecStart={' '.join(_quoted(word) for word in own_command('up', '--all'))}",
+            f"ExecStart={' '.join(quoted(word) for word in own_command('up', '--all', '--service'))}",
             "",
             "[Install]",
             "WantedBy=default.target",
@@ -46,22 +48,13 @@ def unit(places: Places, environment: dict[str, str]) -> str:
     )
 
 
-def _quoted(word: str) -> str:
-    return f'"{_escaped(word).replace("$", "$$")}"'
-
-
-def _escaped(text: str) -> str:
-    """As systemd reads it within double quotes."""
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
-
-
 COMMAND = Command(
     "daemon unit",
     "print a systemd unit that brings the teams back after a reboot",
     description=(
-        "For the service manager of your account, with the directories and the PATH of now. It runs corral up --all\n"
-        "once your account's manager starts: at boot if loginctl enable-linger was said, else when you log in.\n"
-        f"systemctl --user enable {NAME} has it do so from then on."
+        "For the service manager of your account, with the directories and the PATH of now. It runs\n"
+        "corral up --all --service once your account's manager starts: at boot if loginctl enable-linger was said,\n"
+        f"else when you log in. systemctl --user enable {NAME} has it do so from then on."
     ),
     examples=(
         (f"corral daemon unit > ~/.config/systemd/user/{NAME}", "write it where systemd looks for it"),

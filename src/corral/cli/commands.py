@@ -47,10 +47,12 @@ ENTRIES = tuple(
         ("stats", "", TEAM_WORK, "show what agents use: processor, memory, tasks"),
         ("down", "", TEAM_WORK, "take a team down and prove that nothing is left"),
         ("attach", "", TALKING, "join an agent's terminal"),
+        ("session", "", TALKING, "see who shares an agent's terminal, and steer it"),
         ("send", "", TALKING, "type a message into an agent's terminal"),
         ("inbox", "", TALKING, "see who waits for a person, and answer"),
         ("broadcast", "", TALKING, "type a message into the terminals of a whole team"),
         ("logs", "", TALKING, "read what agents printed"),
+        ("replay", "", TALKING, "play what an agent's terminal showed"),
         ("exec", "", TALKING, "run a command in an agent's workspace and environment"),
         ("proc", "", TALKING, "look at and steer what corral exec started"),
         ("lease", "", TOGETHER, "hold files, so that nobody else changes them meanwhile"),
@@ -72,9 +74,12 @@ ENTRIES = tuple(
         ("rm", "", TALKING, "remove stopped agents from the team"),
         ("mcp", "", TALKING, "offer an agent its processes and its team as MCP tools"),
         ("events", "", INSTANCE, "read the journal: everything that happened"),
+        ("audit", "", INSTANCE, "read, export and verify the audit trail: who did what"),
         ("daemon", "", INSTANCE, "start, stop or look at the daemon"),
         ("doctor", "", INSTANCE, "look for what is wrong on this host; --fix heals what is ours"),
+        ("host", "", INSTANCE, "make this machine a shared server for several people, or undo that"),
         ("profile", "", INSTANCE, "see what is known of coding agents, and try it on a live one"),
+        ("policy", "", INSTANCE, "tell who may do what, and try rules of your own"),
         ("completion", "", INSTANCE, "print a completion script for your shell"),
         ("version", "", INSTANCE, "print the version"),
         ("help", "", INSTANCE, "show help, also for one command"),
@@ -82,6 +87,11 @@ ENTRIES = tuple(
         ("demo-agent", "demo_agent", HIDDEN, "play a coding agent, from a script and without a model"),
     )
 )
+
+#: Commands that end something: nobody is to be led to one by a guess.
+_RASH = ("down", "restart", "rm", "stop")
+#: What people are used to from elsewhere, and what to tell them; `top` is one letter away from `stop`.
+_OTHER_WORDS = {"top": "did you mean stats or ps?", "ls": "did you mean ps?", "list": "did you mean ps?"}
 
 
 def find(name: str) -> "Entry | None":
@@ -99,9 +109,8 @@ def named(name: str) -> Entry:
         from corral.cli.suggest import did_you_mean
 
         known = [entry.name for entry in ENTRIES if entry.group]
-        raise WrongUseError(
-            f"there is no command {name!r}", did_you_mean(name, known) or "corral --help lists the commands"
-        )
+        guess = _OTHER_WORDS.get(name) or did_you_mean(name, known, rash=_RASH)
+        raise WrongUseError(f"there is no command {name!r}", guess or "corral --help lists the commands")
     return entry
 
 

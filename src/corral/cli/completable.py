@@ -7,7 +7,7 @@ from corral.cli.commands import visible
 
 #: Prints the names of the agents (bare, or all as TEAM/AGENT) or of the teams that are up, the agents that a file
 #: declares, or the ids of processes; nothing, quietly, where none can be told. Starts nothing.
-ASK_AGENTS = "corral ps -q 2>/dev/null"
+ASK_AGENTS = "corral ps --short 2>/dev/null"
 ASK_FULL = "corral ps --full 2>/dev/null"
 ASK_TEAMS = "corral ps --teams 2>/dev/null"
 ASK_DECLARED = "corral up --names"

@@ -68,7 +68,7 @@ def status(invocation: Invocation) -> int:
 def run(invocation: Invocation) -> int:
     from corral.wiring import run_daemon
 
-    return run_daemon(invocation.integer("ready-fd"))
+    return run_daemon(invocation.integer("ready-fd"), invocation.text("host"))
 
 
 def _stop_and_wait(places: Places) -> bool:
@@ -130,9 +130,13 @@ RUN = Command(
     "daemon run",
     "run the daemon in the foreground",
     description="For a service manager, or to watch it work. ctrl-c stops it; the agents stay up.",
-    examples=(("corral daemon run", "run it here until ctrl-c"),),
+    examples=(
+        ("corral daemon run", "run it here until ctrl-c"),
+        ("corral daemon run --host corral-members", "what corral.service of a shared server does"),
+    ),
     options=(
         Option("ready-fd", value="N", kind=INTEGER, summary="write a byte to this descriptor when ready", hidden=True),
+        Option("host", value="GROUP", summary="be the daemon of a shared server, for everybody in GROUP"),
     ),
     run=run,
 )

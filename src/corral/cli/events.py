@@ -15,10 +15,13 @@ from corral.places import Places
 
 DEFAULT_LINES = 100
 _GOOD = ("", "ok", "done", "success")
+#: A hash is told apart by its beginning; so many digits have SHA-1, as git has it, and SHA-256.
+_SHORT_HASH, _HASHES, _HEX = 12, (40, 64), frozenset("0123456789abcdef")
 
 
 def run(invocation: Invocation) -> int:
     team, agent = agent_and_team(invocation.text("team"), invocation.text("agent"))
+    patterns = invocation.texts("event")
     since, after, wanted = invocation.number("since"), invocation.integer("after"), invocation.integer("lines")
     if wanted is None and since is None and after is None:
         wanted = DEFAULT_LINES
@@ -26,18 +29,20 @@ def run(invocation: Invocation) -> int:
         ("team", team),
         ("cwd", here()),
         ("agent", agent),
+        *(("event", pattern) for pattern in patterns),
         ("after", None if after is None else str(after)),
         ("since", None if since is None else repr(since)),
         ("lines", None if wanted is None or wanted == ALL else str(wanted)),
         ("follow", "1" if invocation.flag("follow") else "0"),
     ]
-    colour = takes_colour(sys.stdout)
+    colour, told = takes_colour(sys.stdout), False
     of = "/".join(name for name in (team, agent) if name)
     for record in _journal(invocation.places, target("/v1/events", parameters), of):
         if "awaited" in record and not invocation.json:
             remark(f"nothing has happened to {record['awaited']} yet; waiting for it")
         if "event" not in record:
             continue
+        told = True
         if invocation.json:
             write_bytes(json_line(record))
         else:
@@ -45,6 +50,8 @@ def run(invocation: Invocation) -> int:
             sys.stdout.flush()
     if invocation.flag("follow") and has_history(invocation.places):
         raise stream_was_cut()
+    if patterns and not (told or invocation.json):
+        remark(f"no event is named like {' or '.join(patterns)} here; corral events without --event shows their names")
     return 0
 
 
@@ -73,12 +80,17 @@ def line(event: Record, *, colour: bool = False) -> str:
     ]
     if outcome not in _GOOD:
         parts.append(paint(outcome, RED, colour))
+    who = event.get("who")
+    person = str(who.get("agent") or who.get("user") or who.get("uid")) if isinstance(who, dict) else ""
     data = event.get("data")
     if isinstance(data, dict):
-        parts.extend(f"{name}={_shown(value)}" for name, value in data.items() if value not in (None, ""))
-    who = event.get("who")
-    if isinstance(who, dict):
-        parts.append(paint(f"by {who.get('agent') or who.get('user') or who.get('uid')}", DIM, colour))
+        parts.extend(
+            f"{name}={_shown(value)}"
+            for name, value in data.items()
+            if value not in (None, "") and (name, value) != ("by", person)
+        )
+    if person:
+        parts.append(paint(f"by {person}", DIM, colour))
     return "  ".join(parts)
 
 
@@ -92,6 +104,8 @@ def _local_time(text: str) -> str:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, str) and len(value) in _HASHES and set(value) <= _HEX:
+        return f"{value[:_SHORT_HASH]}…"
     text = value if isinstance(value, str) else json_line(value).decode().rstrip("\n")
     return text if text.isprintable() and " " not in text and text else repr(text)
 
@@ -101,14 +115,15 @@ COMMAND = Command(
     "read the journal: everything that happened",
     description=(
         "One line an event: when, which team and agent, what, and who asked for it. The journal has everything\n"
-        "that was done and everything that was seen, in order. With --json: JSON lines with seq, time, team,\n"
-        "agent, event, who, outcome and data. A team or an agent that the journal has never had is an error;\n"
-        "with -f it is waited for."
+        "that was done and everything that was seen, in order. Of a long hash the beginning is shown. With --json:\n"
+        "JSON lines with seq, time, team, agent, event, who, outcome and data, all of it whole. A team or an agent\n"
+        "that the journal has never had is an error; with -f it is waited for."
     ),
     examples=(
         ("corral events", f"the last {DEFAULT_LINES}"),
         ("corral events -f", "and whatever happens from now on"),
         ("corral events --agent builder-1 --since 1h", "what happened to one agent in the last hour"),
+        ("corral events --event 'agent.*' --event inbox.answered", "how agents came and went, and who answered them"),
         ("corral events --json --after 4711", "for programs that go on where they left off"),
     ),
     options=(
@@ -123,6 +138,12 @@ COMMAND = Command(
         Option("since", value="WHEN", kind=MOMENT, summary="from 10m or 2h ago on, or from a time: 2025-11-30T14:05"),
         Option("after", value="SEQ", kind=INTEGER, summary="only events after this number"),
         Option("agent", value="AGENT", summary="only events of this agent, AGENT or TEAM/AGENT", offers=AGENTS),
+        Option(
+            "event",
+            value="PATTERN",
+            summary="only events of this name, in which * stands for any letters: 'agent.*', '*.failed'",
+            repeatable=True,
+        ),
         TEAM,
     ),
     run=run,

@@ -1,4 +1,4 @@
-"""How an error reads: two lines for a person, one object for a program."""
+"""How an error reads: two lines for a person, or two for each of its problems, and one object for a program."""
 
 import sys
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 #: Where the error object has those that failed besides.
 _OTHERS = "others"
+#: Where the error object has what is wrong with a file, mistake by mistake, and how many more there are.
+_PROBLEMS = "problems"
+_LEFT_OUT = "left_out"
 
 
 def describe(error: CorralError, *, as_json: bool) -> str:
@@ -30,8 +33,22 @@ def of_several(failures: "Sequence[CorralError]") -> CorralError:
 
 
 def _lines(error: "Mapping[str, object]") -> str:
+    problems = error.get(_PROBLEMS)
+    if not isinstance(problems, list) or len(problems) < 2:
+        return _pair(str(error["message"]), str(error["remedy"]))
+    # What would be right is read with what is wrong, not after all the others.
+    text = "".join(_pair(_shown(problem), str(problem["remedy"])) for problem in problems)
+    left_out = error.get(_LEFT_OUT)
+    return text + (_pair(f"and {left_out} more mistakes", "") if left_out else "")
+
+
+def _pair(message: str, remedy: str) -> str:
     colour = takes_colour(sys.stderr)
-    text = f"{paint('corral:', RED, colour)} {plain(str(error['message']))}\n"
-    if error["remedy"]:
-        text += f"  {paint('→', DIM, colour)} {plain(str(error['remedy']))}\n"
+    text = f"{paint('corral:', RED, colour)} {plain(message)}\n"
+    if remedy:
+        text += f"  {paint('→', DIM, colour)} {plain(remedy)}\n"
     return text
+
+
+def _shown(problem: "Mapping[str, object]") -> str:
+    return f"{problem['file']}:{problem['line']}: {problem['key']}: {problem['message']}"

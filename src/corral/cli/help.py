@@ -71,7 +71,7 @@ def command_help(command: Command, *, colour: bool = False, width: int = _WIDEST
     """The whole help text of a command or a group, in lines of at most `width`."""
     parts = [_wrapped(f"usage: {usage(command)}", width, " " * 8), _wrapped(sentence(command.summary), width)]
     if command.description:
-        parts.append(_wrapped(command.description, width))
+        parts.extend(_paragraph(paragraph, width) for paragraph in command.description.split("\n\n"))
     if command.commands:
         rows = [(child.name.rpartition(" ")[2], child.summary) for child in command.commands if not child.hidden]
         parts.append(_section("commands", rows, colour, width))
@@ -177,6 +177,15 @@ def _section(heading: str, rows: list[tuple[str, str]], colour: bool, width: int
 
 def _width() -> int:
     return min(width_of(sys.stdout) or _IN_A_PIPE, _WIDEST)
+
+
+def _paragraph(text: str, width: int) -> str:
+    """A paragraph of a description in lines of at most `width`; lines that are all set in are the rows of a table."""
+    rows = text.split("\n")
+    if not all(row.startswith("  ") for row in rows):
+        return _wrapped(text, width)
+    left = max(len(row) - len(row.lstrip(" ").partition("  ")[2].lstrip(" ")) for row in rows)
+    return "\n".join(_wrapped(row, width, " " * left) for row in rows)
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> str:

@@ -60,7 +60,8 @@ COMMAND = Command(
         "Speaks a coding agent's hook protocol on standard input and output. A write is refused if somebody else\n"
         "holds the file, or if it has changed since the agent read or wrote it last; the reason is for the model.\n"
         "What is read and written is noted, and every call renews the leases of the agent. If the daemon gives no\n"
-        'answer, writes are refused, unless corral.toml says unreachable = "allow" in [enforcement]; reads pass.'
+        'answer, writes are refused, unless corral.toml says unreachable = "allow" in [enforcement]; reads pass.\n'
+        "Agents whose protocol can carry it are told of unread messages (corral msg), which are injected then."
     ),
     examples=(
         ("corral hook install claude", "have Claude Code ask before it writes in this directory"),

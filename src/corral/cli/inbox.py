@@ -93,9 +93,8 @@ def _done(invocation: Invocation, entry: Record, what: str) -> int:
     if invocation.json:
         write_json(entry)
         return 0
-    until = f" until {entry.get('until')}" if entry.get("until") else ""
     with_what = f" ({entry.get('answer')})" if entry.get("answer") else ""
-    say(f"{plain(headline(entry))}: {what}{with_what}{until}")
+    say(f"{plain(headline(entry))}: {what}{with_what}")
     return 0
 
 
@@ -154,13 +153,15 @@ COMMAND = Command(
             "inbox answer",
             "choose an option of a dialog, or answer a question in words",
             description=(
-                "A number is an option of the dialog. Anything else is sent to the agent as corral send does, where\n"
-                "its question takes words. Exit code 3 if there is no such entry, 4 if it was answered, is somebody\n"
-                "else's, or is not what the screen shows any more."
+                "A number is an option of the dialog. Anything else is words, where corral inbox offers that: they\n"
+                "are written into the field that the dialog has for them, one line of at most 500 letters, and\n"
+                "submitted; without a dialog on the screen they are sent as corral send does. Exit code 3 if there is\n"
+                "no such entry, 4 if it was answered, is somebody else's, is not what the screen shows any more,\n"
+                "takes no such answer, or if the dialog is still there afterwards."
             ),
             examples=(
                 ("corral inbox answer 3 1", "the first option"),
-                ("corral inbox answer 4 use the staging database", "words, for a question"),
+                ("corral inbox answer 4 use the staging database", "words, for a question that has a field for them"),
             ),
             arguments=(_ENTRY, Argument("ANSWER", summary="the number of an option, or words", repeated=True)),
             run=answer,

@@ -61,7 +61,8 @@ def how(entry: Record) -> str:
     number, can = entry.get("entry"), strings(entry.get("can"))
     words = [f"corral inbox {word} {number}" for word in ("approve", "deny") if word in can]
     if "option" in can:
-        words.append(f"corral inbox answer {number} 1")
+        first = next((option.get("option") for option in entries(entry, "options")), 1)
+        words.append(f"corral inbox answer {number} {first}")
     if "text" in can:
         words.append(f"corral inbox answer {number} TEXT")
     return " | ".join(words) or str(entry.get("remedy") or "")
@@ -72,17 +73,31 @@ def _state(entry: Record) -> str:
     if state == "open":
         return ""
     by = f" by {entry.get('by')}" if entry.get("by") else ""
-    return f" ({state}{by})"
+    until = f" until {_clock(str(entry.get('until')))}" if entry.get("until") else ""
+    return f" ({state}{by}{until})"
+
+
+def _clock(when: str) -> str:
+    """A time as the clock on the reader's wall shows it, with the day if that is not today."""
+    at = _seconds(when)
+    if at is None:
+        return when
+    local, today = time.localtime(at), time.localtime()
+    return time.strftime("%H:%M" if local[:3] == today[:3] else "%Y-%m-%d %H:%M", local)
 
 
 def _since(entry: Record) -> str:
+    since = _seconds(str(entry.get("since")))
+    return "-" if since is None else age(time.time() - since)
+
+
+def _seconds(when: str) -> "float | None":
     from datetime import datetime
 
     try:
-        since = datetime.fromisoformat(str(entry.get("since"))).timestamp()
+        return datetime.fromisoformat(when).timestamp()
     except ValueError:
-        return "-"
-    return age(time.time() - since)
+        return None
 
 
 def _without_blank(lines: "list[str]") -> "list[str]":

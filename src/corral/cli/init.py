@@ -139,8 +139,9 @@ COMMAND = Command(
     "write a corral.toml that fits this repository",
     description=(
         "Looks at the git repository and at which coding agents are installed, and writes a corral.toml that\n"
-        "works as it is and explains every key. Without a coding agent the team has the demo agent, which needs\n"
-        "no model and no key. Nothing is started, and a file that is there is left alone."
+        "works as it is and explains the keys that most teams need; docs/reference/corral-toml.md has all of them.\n"
+        "Without a coding agent the team has the demo agent, which needs no model and no key. Nothing is started,\n"
+        "and a file that is there is left alone."
     ),
     examples=(
         ("corral init", "write corral.toml here"),

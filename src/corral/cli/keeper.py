@@ -6,7 +6,7 @@ from corral.cli.command import INTEGER, Command, Invocation, Option
 def run(invocation: Invocation) -> int:
     from corral.wiring import run_keeper
 
-    return run_keeper(invocation.integer("ready-fd"))
+    return run_keeper(invocation.integer("ready-fd"), invocation.text("socket"), invocation.text("daemon"))
 
 
 RUN = Command(
@@ -16,6 +16,8 @@ RUN = Command(
     examples=(("corral keeper run", "what the daemon does to get its keeper"),),
     options=(
         Option("ready-fd", value="N", kind=INTEGER, summary="write a byte to this descriptor when ready", hidden=True),
+        Option("socket", value="PATH", summary="listen here, on a shared server", hidden=True),
+        Option("daemon", value="USER", summary="take calls from this user's daemon and from nobody else", hidden=True),
     ),
     run=run,
     hidden=True,

@@ -19,6 +19,9 @@ class Lines(Protocol):
     def finish(self) -> None:
         """No more output comes: a line that was never finished is held back with the others."""
 
+    def repainting(self) -> list[str]:
+        """The agents, as TEAM/AGENT, whose output is pictures rather than lines."""
+
 
 class _Agent:
     """The output of one agent on its way to lines."""
@@ -59,6 +62,9 @@ class CleanLines:
         for agent in self._agents.values():
             agent.held.extend(_lines(agent.last, agent.cleaner.finish()))
 
+    def repainting(self) -> list[str]:
+        return [f"{team}/{name}" for (team, name), agent in self._agents.items() if agent.cleaner.repaints]
+
 
 class RawPieces:
     """Output as it came. What a line is can only be told by line feeds here."""
@@ -90,6 +96,10 @@ class RawPieces:
 
     def finish(self) -> None:
         """Nothing is ever unfinished here."""
+
+    def repainting(self) -> list[str]:
+        """Nobody: what comes as it came is for whoever knows what to do with it."""
+        return []
 
 
 def _before_last_lines(text: str, count: int | None) -> int:

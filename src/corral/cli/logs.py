@@ -4,7 +4,7 @@ import sys
 
 from corral.cli.command import AGENTS, COUNT, MOMENT, TEAM, Argument, Command, Invocation, Option
 from corral.cli.log_lines import CleanLines, Lines, RawPieces
-from corral.cli.output import json_line, paint, say, takes_colour, write_bytes, write_json
+from corral.cli.output import json_line, paint, remark, say, takes_colour, write_bytes, write_json
 from corral.cli.progress import strings
 from corral.cli.targets import here, several_agents
 from corral.cli.values import ALL
@@ -38,13 +38,24 @@ def run(invocation: Invocation) -> int:
         if record.get("caught_up") is True:
             live = follow
             write(lines.backlog())
+            if live:
+                _point_at_screens(invocation, lines)
         elif "text" in record:
             write(lines.take(record, held_back=not live))
     lines.finish()
     write(lines.backlog())
     if follow:
         raise stream_was_cut()
+    _point_at_screens(invocation, lines)
     return 0
+
+
+def _point_at_screens(invocation: Invocation, lines: Lines) -> None:
+    """Tell a person who reads fragments of pictures where the picture is. Nothing that came is kept back for it."""
+    if invocation.json or not sys.stderr.isatty():
+        return
+    for agent in lines.repainting():
+        remark(f"{agent} repaints its screen: corral logs --screen {agent} shows what is on it now")
 
 
 class _Writer:

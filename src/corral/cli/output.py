@@ -16,6 +16,9 @@ BLUE = "34"
 MAGENTA = "35"
 CYAN = "36"
 
+#: Blanks that Python does not call printable: those that do not break a line, and those of other widths.
+_BLANKS = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+
 
 def takes_colour(stream: "TextIO") -> bool:
     """True if `stream` is a terminal and its owner has not asked for plain text (`NO_COLOR`, `TERM=dumb`)."""
@@ -33,13 +36,16 @@ def paint(text: str, colour: str, on: bool) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` without what could move a cursor or ring a bell; line feeds and tabs stay.
+    """`text` without what could move a cursor or ring a bell; line feeds and tabs stay, and a blank of any kind is one.
 
     For everything that came from an agent or a file: it must not write on the reader's terminal as it likes.
     """
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else "\ufffd" for letter in text)
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else " " if letter in _BLANKS else "\ufffd"
+        for letter in text
+    )
 
 
 def width_of(stream: "TextIO") -> "int | None":

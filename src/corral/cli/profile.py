@@ -5,6 +5,7 @@ import sys
 
 from corral.agents import catalogue
 from corral.agents.profile import Profile
+from corral.agents.profile_trial import PlaceTrial, places
 from corral.cli.command import AGENTS, TEAM, Argument, Command, Invocation, Option
 from corral.cli.output import plain, remark, say, write_json
 from corral.cli.progress import strings
@@ -12,6 +13,7 @@ from corral.cli.table import lines
 from corral.cli.targets import absolute, here, one_agent
 from corral.client.answers import Record, ask, ask_for_list
 from corral.client.wire import target
+from corral.domain.composer import obstacle
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.screens import Rule, Trial, tried
 
@@ -65,6 +67,9 @@ def check(invocation: Invocation) -> int:
     screen, title = strings(shown.get("lines")), str(shown.get("title", ""))
     trials = tried(profile.rules, screen, title)
     first = next((trial for trial in trials if not trial.why_not), None)
+    # What keeps the daemon from typing there is found out in the same way.
+    in_the_way = obstacle(profile.desk(screen, title))
+    draft, where = profile.draft(screen), places(profile, screen)
     if invocation.json:
         write_json(
             {
@@ -75,8 +80,10 @@ def check(invocation: Invocation) -> int:
                 "title": title,
                 "matched": first.rule.name if first is not None else None,
                 "rules": [_trial(trial) for trial in trials],
-                "ready": profile.is_ready(screen),
-                "draft": profile.draft(screen),
+                "ready": in_the_way is None,
+                "why_not_ready": in_the_way.reason if in_the_way is not None else "",
+                "draft": draft,
+                "places": [_place(trial) for trial in where],
             }
         )
     else:
@@ -84,9 +91,10 @@ def check(invocation: Invocation) -> int:
         say(plain(f"title of the terminal: {title!r}"))
         for trial in trials:
             say(plain(_verdict(trial, first)))
-        can = "yes" if profile.is_ready(screen) else "no"
-        draft = profile.draft(screen)
-        say(plain(f"takes a message: {can}" + (f", but somebody has typed {draft!r}" if draft else "")))
+        can = f"no, {in_the_way.reason}" if in_the_way is not None else "yes"
+        say(plain(f"takes a message: {can}" + (f": {draft!r}" if draft else "")))
+        for place in where:
+            say(plain(_place_verdict(place)))
     if first is None:
         raise NotFoundError(
             f"no rule of profile {profile.name} fits this screen: the agent is known by its output alone",
@@ -133,6 +141,14 @@ def _verdict(trial: Trial, first: "Trial | None") -> str:
     return f"  ✓ {rule.name} ({says})" + (f": {trial.line.strip()}" if trial.line else ": by the title alone")
 
 
+def _place_verdict(trial: PlaceTrial) -> str:
+    about = f"{trial.key} {trial.pattern!r}"
+    if trial.why_not:
+        return f"  – {about}: {trial.why_not}"
+    empty = "the composer, with nothing in it" if trial.key == "draft" else ""
+    return f"  ✓ {about}: {trial.shown or empty}"
+
+
 def _summary(profile: Profile) -> "dict[str, object]":
     return {
         "name": profile.name,
@@ -156,6 +172,7 @@ def _rule(rule: Rule) -> "dict[str, object]":
         "title": rule.title,
         "approve": list(rule.approve),
         "deny": list(rule.deny),
+        "words": rule.words,
     }
 
 
@@ -167,6 +184,16 @@ def _trial(trial: Trial) -> "dict[str, object]":
         "about": rule.about,
         "fits": not trial.why_not,
         "line": trial.line,
+        "why_not": trial.why_not,
+    }
+
+
+def _place(trial: PlaceTrial) -> "dict[str, object]":
+    return {
+        "key": trial.key,
+        "pattern": trial.pattern,
+        "fits": not trial.why_not,
+        "shown": trial.shown,
         "why_not": trial.why_not,
     }
 
@@ -209,8 +236,8 @@ COMMAND = Command(
             "try a profile on the live terminal of an agent",
             description=(
                 "Says which rule fits the screen of the agent as it is now and by which line, and of the others why\n"
-                "they do not; also whether a message can be typed, and what is half written there. Exit code 3 if no\n"
-                "rule fits."
+                "they do not; also whether a message can be typed, what is half written there, and how ready and\n"
+                "draft fare. Exit code 3 if no rule fits."
             ),
             examples=(
                 ("corral profile check builder-1", "by the profile of its program"),

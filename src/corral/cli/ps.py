@@ -43,7 +43,10 @@ _COLOURS = {
     "failed": RED,
     "unknown": MAGENTA,
 }
-_NEEDS_A_REASON = ("pending", "failed", "backoff", "unknown")
+#: Nothing of these runs: there is no time that they are up.
+_NOT_UP = ("pending", "stopped", "failed", "backoff")
+#: Of one that is stopped the daemon tells a reason only if Corral itself stopped it.
+_NEEDS_A_REASON = ("pending", "stopped", "failed", "backoff", "unknown")
 
 
 class Agent:
@@ -132,6 +135,8 @@ def run(invocation: Invocation) -> int:
         sys.stdout.write("".join(name + "\n" for name in dict.fromkeys(agent.team for agent in agents)))
     elif invocation.flag("full"):
         sys.stdout.write("".join(f"{agent.team}/{agent.agent}\n" for agent in agents))
+    elif invocation.flag("short"):
+        sys.stdout.write("".join(name + "\n" for name in _short_names(agents)))
     elif quiet:
         sys.stdout.write("".join(name + "\n" for name in _names(agents)))
     elif agents:
@@ -165,7 +170,14 @@ def _nothing(places: "Places", team: "str | None", as_json: bool, quiet: bool) -
 
 
 def _names(agents: "Sequence[Agent]") -> "list[str]":
-    """A name that every command takes: the bare one, or `team/agent` where two teams have it."""
+    """Names that every command takes, also when one more team comes up: `team/agent` where there are several teams."""
+    if len({agent.team for agent in agents}) == 1:
+        return [agent.agent for agent in agents]
+    return [f"{agent.team}/{agent.agent}" for agent in agents]
+
+
+def _short_names(agents: "Sequence[Agent]") -> "list[str]":
+    """The least that has to be typed: the bare name, or `team/agent` where two teams have it."""
     count: dict[str, int] = {}
     for agent in agents:
         count[agent.agent] = count.get(agent.agent, 0) + 1
@@ -188,11 +200,26 @@ def _table(agents: "Sequence[Agent]", *, wide: bool) -> str:
             if agent.state == "failed":
                 text.extend(paint(f"  {plain(line)}", DIM, colour) for line in agent.last_words)
         text.extend(f"{agent.team}/{agent.agent}: {plain(notice)}" for notice in agent.notices)
+    text.extend(paint(line, DIM, colour) for line in _how_to_start(agents))
     about_teams = {(agent.team, notice): None for agent in agents for notice in agent.team_notices}
     text.extend(paint(f"{team}: {plain(notice)}", YELLOW, colour) for team, notice in about_teams)
     if width is not None:  # for people; programs have it in --json
         text.extend(paint(line, DIM, colour) for line in _why_no_better(agents))
     return "\n".join(text) + "\n"
+
+
+def _how_to_start(agents: "Sequence[Agent]") -> "list[str]":
+    """How those are started again that failed, a line for each team: the reasons do not say."""
+    failed: dict[str, list[str]] = {}
+    for agent in agents:
+        if agent.state == "failed":
+            failed.setdefault(agent.team, []).append(f"{agent.team}/{agent.agent}")
+    return [
+        f"corral restart {names[0]} starts it again"
+        if len(names) == 1
+        else f"corral restart -t {team} AGENT… starts them again"
+        for team, names in failed.items()
+    ]
 
 
 def _why_no_better(agents: "Sequence[Agent]") -> "list[str]":
@@ -214,7 +241,7 @@ def _row(agent: Agent, now: float, home: str) -> "list[str]":
         plain(agent.evidence) or "-",
         agent.pid or "-",
         agent.processes if agent.processes not in ("", "0") else "-",
-        "-" if agent.since is None else age(now - agent.since),
+        "-" if agent.since is None or agent.state in _NOT_UP else age(now - agent.since),
         agent.restarts or "0",
         _session(agent),
         agent.containment or "-",
@@ -286,28 +313,33 @@ COMMAND = Command(
     "ps",
     "show the agents that are up",
     description=(
-        "One line an agent: its team, its state and since when, what it does, its process, how often it was\n"
+        "One line an agent: its team, its state, what it does, its process, since when it is up, how often it was\n"
         "started again, how it is contained and where it works; PROCS counts the commands that run for it by corral\n"
         "exec, if any do. An agent that waits for a person says what for: waiting (permission). --wide says how it is\n"
         "known: by a hook of the agent, by a rule of its profile that its screen fits, or by its output alone.\n"
         "A service is ready, or not ready yet; KIND is there if a team has one.\n"
         "What corral pause made stand still is running, and its activity is paused. The reason\n"
-        "stands below for agents that are pending, failed (with their last words), wait to be started again or\n"
-        "cannot be seen; then what else a person should know: that one is stuck, unhealthy or about to be stopped,\n"
-        "that a team is left alone; on a terminal also why they are not contained better. Never starts anything:\n"
-        "with nothing up the list is empty."
+        "stands below for agents that are pending, failed (with their last words), wait to be started again, were\n"
+        "stopped by Corral itself or cannot be seen; then what else a person should know: that one is stuck,\n"
+        "unhealthy or about to be stopped, that a team is left alone; on a terminal also why they are not contained\n"
+        "better. Never starts anything: with nothing up the list is empty."
     ),
     examples=(
         ("corral ps", "all agents of all teams"),
         ("corral ps -t shop", "the agents of one team"),
         ("corral ps --wide", "also how it is known what each agent does, and its conversation"),
         ("corral ps --json", "the same for programs, with user, host, command and exit code"),
-        ("for a in $(corral ps -q); do corral send $a hello; done", "the names only, one a line"),
+        ("for a in $(corral ps -q); do corral logs --screen $a; done", "the names only, one a line"),
     ),
     options=(
         Option("team", "t", value="TEAM", summary="only the agents of this team", offers=TEAMS),
-        Option("quiet", "q", summary="names only, one a line; with --json it changes nothing"),
+        Option(
+            "quiet",
+            "q",
+            summary="names only, one a line, as TEAM/AGENT if several teams are up; with --json it changes nothing",
+        ),
         Option("wide", "w", summary="also say how it is known what an agent does, and which conversation it has"),
+        Option("short", summary="names only, as short as they are clear, for completion", hidden=True),
         Option("full", summary="names as TEAM/AGENT only, for completion", hidden=True),
         Option("teams", summary="names of teams only, for the completion of --team", hidden=True),
     ),

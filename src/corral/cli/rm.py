@@ -34,7 +34,7 @@ COMMAND = Command(
     description=(
         "Takes agents out of the team, and their worktrees off the disk. A workspace with work that is nowhere\n"
         "else, or with a process of somebody else in it, stays and is named, unless --discard says\n"
-        "otherwise. An agent that runs is refused without --force."
+        "otherwise. An agent that runs, or waits to be started, is refused without --force."
     ),
     examples=(
         ("corral rm builder-2", "remove an agent that is stopped"),
@@ -44,7 +44,7 @@ COMMAND = Command(
     arguments=(SOME_AGENTS,),
     options=(
         ALL,
-        Option("force", "f", summary="stop agents that run first"),
+        Option("force", "f", summary="stop agents that run, or wait to be started, first"),
         Option("discard", summary="remove workspaces also if work in them would be lost"),
         GRACE,
         TEAM,

@@ -33,7 +33,9 @@ def _send(invocation: Invocation) -> Record:
     team, agent = one_agent(invocation)
     message = message_of(invocation.words("TEXT"))
     enter = "0" if invocation.flag("no-enter") else "1"
-    parameters = [("team", team), ("cwd", here()), ("agent", agent), ("enter", enter), *waiting(invocation)]
+    force = "1" if invocation.flag("force") else None
+    parameters = [("team", team), ("cwd", here()), ("agent", agent), ("enter", enter), ("force", force)]
+    parameters += waiting(invocation)
     return ask(invocation.places, "POST", target("/v1/send", parameters), message, seconds=patience(invocation))
 
 
@@ -70,7 +72,9 @@ COMMAND = Command(
     "type a message into an agent's terminal",
     description=(
         "Pastes the text as one message and presses Enter, once nobody else is writing there and no question is\n"
-        "open; until then it stands in line, also over a restart of the daemon. An agent gets one message at a time.\n"
+        "open; until then it stands in line, also over a restart of the daemon. An agent gets one message at a time,\n"
+        "behind its first prompt, and one that is pending or in back-off once it runs. Nobody speaks to a service, so\n"
+        "a message to one is refused without --force.\n"
         "What a person types meanwhile waits for a moment, and is not lost. Words are joined by a space. Without\n"
         "TEXT, or with -, the message is standard input, byte for byte: newlines, a trailing ; and any Unicode are\n"
         "kept. At most 1 MiB of UTF-8. Text that begins with a dash goes after --.\n"
@@ -95,6 +99,7 @@ COMMAND = Command(
     ),
     options=(
         Option("no-enter", summary="paste the text and do not press Enter"),
+        Option("force", summary="also to a service, and ahead of the agent's first prompt"),
         WAIT,
         TIMEOUT,
         Option("status", value="ID", summary="tell how far a message got, and send none"),

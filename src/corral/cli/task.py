@@ -87,8 +87,9 @@ def release(invocation: Invocation) -> int:
 
 
 def _change(invocation: Invocation, what: str, body: Record) -> int:
-    of, task = of_team(invocation), invocation.word("TASK")
-    path = f"/v1/tasks/{path_word(task)}/{what}"
+    # The token says whose claim it is; an agent that is named says of which team.
+    of = whose(invocation) if invocation.text("agent") else of_team(invocation)
+    path = f"/v1/tasks/{path_word(invocation.word('TASK'))}/{what}"
     answer = ask(of.places, "POST", of.request(path), {**body, "note": _text(invocation, "note")})
     if invocation.json:
         write_json(answer)
@@ -170,6 +171,7 @@ _TASK = Argument("TASK", summary="the task, such as t41")
 _TOKEN = Option("token", value="N", kind=INTEGER, summary="the token of the claim")
 _NOTE = Option("note", value="TEXT", summary="what others should know, kept with the task; - is standard input")
 _LABEL = Option("label", value="LABEL", summary="a label that it asks for", repeatable=True)
+_AGENT = Option("agent", value="AGENT", summary="the agent whose claim it is, if not this one", offers=AGENTS)
 
 COMMAND = Command(
     "task",
@@ -248,7 +250,7 @@ COMMAND = Command(
             description="A person's claim holds for its whole time again. Agents need this only to leave a note.",
             examples=(("corral task renew t41 --token 57 --note 'half way'", "and how far it is"),),
             arguments=(_TASK,),
-            options=(_TOKEN, _NOTE, TEAM),
+            options=(_TOKEN, _NOTE, _AGENT, TEAM),
             run=renew,
         ),
         Command(
@@ -264,6 +266,7 @@ COMMAND = Command(
                 _TOKEN,
                 Option("result", value="TEXT", summary="what came of it, up to 64 KiB; - is standard input"),
                 _NOTE,
+                _AGENT,
                 TEAM,
             ),
             run=done,
@@ -280,7 +283,7 @@ COMMAND = Command(
                 ("corral task fail t41 --token 57 --final", "nobody shall try again"),
             ),
             arguments=(_TASK,),
-            options=(_TOKEN, _NOTE, Option("final", summary="it is dead at once"), TEAM),
+            options=(_TOKEN, _NOTE, Option("final", summary="it is dead at once"), _AGENT, TEAM),
             run=fail,
         ),
         Command(
@@ -295,7 +298,7 @@ COMMAND = Command(
                 ("corral task release t41", "try a dead one again"),
             ),
             arguments=(_TASK,),
-            options=(_TOKEN, _NOTE, TEAM),
+            options=(_TOKEN, _NOTE, _AGENT, TEAM),
             run=release,
         ),
         Command(

@@ -10,7 +10,7 @@ from corral.cli.progress import Progress, entries, result_of
 from corral.cli.specfile import chosen, read
 from corral.client.absence import error_of_absence, nothing_is_up
 from corral.client.answers import Record, records_of_present_daemon
-from corral.client.wire import DaemonAbsentError
+from corral.client.wire import DaemonAbsentError, speak_for
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.places import Places
 
@@ -18,9 +18,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from corral.domain.spec import AgentSpec, TeamSpec
 
+#: Who asks if it is no person, and no agent (whose names are TEAM/AGENT).
+_SERVICE = "service"
+
 
 def run(invocation: Invocation) -> int:
     places = invocation.places
+    if invocation.flag("service"):
+        speak_for(_SERVICE)
     if invocation.flag("all"):
         from corral.cli import up_all
 
@@ -188,6 +193,10 @@ COMMAND = Command(
             value="S",
             kind=SECONDS,
             summary="wait so long for agents that are pending; exit 4 if some still are",
+        ),
+        Option(
+            "service",
+            summary="no person asks, as at boot: what Corral had stopped, or paused for want of people, stays so",
         ),
         Option("dry-run", summary="print the plan and change nothing"),
         Option("names", summary="names of the agents in the file only, for completion", hidden=True),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class Exchange:
     """A request that was sent. It has a descriptor to wait for (`fileno`), and no limit of time.
 
-    `DaemonAbsentError` if nobody listens.
+    Without a body, one goes out in pieces while the answer comes: `say`. `DaemonAbsentError` if nobody listens.
     """
 
     __slots__ = ("_connection", "_headers", "over", "status")
@@ -22,7 +22,7 @@ class Exchange:
         places: "Places",
         method: str,
         target: str,
-        body: bytes = b"",
+        body: "bytes | None" = b"",
         headers: "Sequence[tuple[str, str]]" = (),
     ) -> None:
         self._connection = Connection(places, method, target, body, headers, None)
@@ -38,6 +38,10 @@ class Exchange:
 
     def close(self) -> None:
         self._connection.close()
+
+    def say(self, data: bytes) -> None:
+        """Send a piece of the body; waits until it is taken."""
+        self._connection.send_chunk(data)
 
     def receive(self) -> None:
         """Take in more of the answer; waits for it if there is none yet."""

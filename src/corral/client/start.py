@@ -24,6 +24,10 @@ def ensure_daemon(places: Places) -> bool:
 
     `UnavailableError` if it ends or is not ready in time, with its last words.
     """
+    if places.of_host:
+        if somebody_listens(places):
+            return False
+        raise UnavailableError("the daemon of this host does not run", "sudo systemctl start corral.service")
     places.create()
     with _only_one_starter(places):
         if somebody_listens(places):

@@ -154,10 +154,11 @@ class Connection:
         places: "Places",
         method: str,
         target: str,
-        body: bytes,
+        body: "bytes | None",
         headers: "Sequence[tuple[str, str]]",
         seconds: "float | None",
     ) -> None:
+        """Without a body, one is sent later in pieces, each as a chunk: `send_chunk`."""
         self.seconds = seconds
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.buffer = b""
@@ -165,7 +166,7 @@ class Connection:
         self.chunks: Chunks | None = None
         self.socket = _connect(places)
         try:
-            self.send(_head(method, target, len(body), headers) + body)
+            self.send(_head(method, target, None if body is None else len(body), headers) + (body or b""))
         except BaseException:
             self.close()
             raise
@@ -182,6 +183,10 @@ class Connection:
         except (BrokenPipeError, ConnectionResetError):
             # A server may refuse a request before it has read all of it; its answer says why.
             return
+
+    def send_chunk(self, data: bytes) -> None:
+        """A piece of a body that has no end yet."""
+        self.send(b"%x\r\n%s\r\n" % (len(data), data))
 
     def receive(self, *, bounded: bool = True) -> bytes:
         """The next bytes; none at the end."""
@@ -358,8 +363,9 @@ def _timeval(seconds: float) -> bytes:
     return whole.to_bytes(word, sys.byteorder) + micro.to_bytes(word, sys.byteorder)
 
 
-def _head(method: str, target: str, length: int, headers: "Sequence[tuple[str, str]]") -> bytes:
-    lines = [f"{method} {target} HTTP/1.1", "Host: corral", f"Content-Length: {length}", "Connection: close"]
+def _head(method: str, target: str, length: "int | None", headers: "Sequence[tuple[str, str]]") -> bytes:
+    size = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
+    lines = [f"{method} {target} HTTP/1.1", "Host: corral", size, "Connection: close"]
     caller = _caller()
     # A name is always plain; anything else is not one, and must not become a header of its own.
     if caller and caller.isascii() and caller.isprintable():

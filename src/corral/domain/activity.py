@@ -1,8 +1,9 @@
 """What an agent does now, and how that is known. Pure.
 
-Three kinds of evidence, best first: a hook of the agent says it, its screen shows it (by a rule of its profile), or all
-that is known is whether it writes. What a better one said holds until it says something else, or until it is proved
-to be out of date: an agent that waits for a person's answer on the screen does so, whatever its hook said before.
+Kinds of evidence, best first: a hook of the agent says it, the records that it writes say it (those of its protocol, or
+of its transcript), its screen shows it (by a rule of its profile), or all that is known is whether it writes. What a
+better one said holds until it says something else, or until it is proved to be out of date: an agent that waits for a
+person's answer on the screen does so, whatever its hook or its transcript said before.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ PERMISSION, QUESTION, TRUST, LOGIN, QUOTA = "permission", "question", "trust", "
 ABOUT = (PERMISSION, QUESTION, TRUST, LOGIN, QUOTA)
 
 # Where evidence comes from, best first.
-HOOK, SCREEN, OUTPUT = "hook", "screen", "output"
+HOOK, PROTOCOL, TRANSCRIPT, SCREEN, OUTPUT = "hook", "protocol", "transcript", "screen", "output"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,18 +29,20 @@ class Activity:
     word: str = UNKNOWN
     #: What it waits for: one of `ABOUT`; empty unless it waits.
     about: str = ""
-    #: How that is known, for a person: `hook Stop`, `screen: permission`, `output`. Empty if nothing is known.
+    #: How that is known, for a person: `hook Stop`, `transcript`, `screen: permission`. Empty if nothing is known.
     evidence: str = ""
     #: Unix time since when.
     since: float = 0.0
+    #: The mark of the dialog that it waits with (`domain.dialogs`), if a key answers that one.
+    dialog: str = ""
 
 
 #: Of an agent that nobody has heard of yet.
 NOT_KNOWN = Activity()
 
 
-#: A screen that has shown something else for so many seconds since a hook spoke last proves the hook out of date: an
-#: agent that was interrupted tells nobody.
+#: A screen that has shown something else for so many seconds since a hook or a record spoke last proves that out of
+#: date: an agent that was interrupted tells nobody.
 SETTLED_SECONDS = 4.0
 
 
@@ -53,41 +56,44 @@ class Said:
     by: str = ""
     #: Unix time.
     at: float = 0.0
-    #: `HOOK`, `SCREEN` or `OUTPUT`.
+    #: One of the kinds of evidence.
     source: str = OUTPUT
+    #: See `Activity.dialog`.
+    dialog: str = ""
 
     @property
     def evidence(self) -> str:
         """As a person is told."""
         if self.word == UNKNOWN:
             return ""
-        return {HOOK: f"hook {self.by}", SCREEN: f"screen: {self.by}"}.get(self.source, OUTPUT)
+        return {HOOK: f"hook {self.by}", SCREEN: f"screen: {self.by}"}.get(self.source, self.source)
 
 
-def combined(hook: Said | None, seen: Said, now: float) -> tuple[Said, float | None]:
-    """Which of the two counts now, and in how many seconds that may be another one though neither says more.
+def combined(hook: Said | None, written: Said | None, seen: Said, now: float) -> tuple[Said, float | None]:
+    """Which of them counts now, and in how many seconds that may be another one though none says more.
 
-    `hook` is what the hooks of the agent's run said last, `seen` what its keeper sees now, be it by the screen or by
-    the output alone.
+    `hook` is what the hooks of the agent's run said last, `written` what the last of its records says, `seen` what its
+    keeper sees now, be it by the screen or by the output alone.
     """
-    if hook is None or hook.word == UNKNOWN:
+    said = hook if hook is not None and hook.word != UNKNOWN else written
+    if said is None:
         return seen, None
     if seen.source != SCREEN:
         # Whether it writes says little: it also does when a person types, and may be quiet while it works.
-        return hook, None
+        return said, None
     if seen.word == WAITING:
         return seen, None
-    if seen.word == hook.word:
-        return hook, None
-    if seen.word == WORKING and seen.at > hook.at:
+    if seen.word == said.word:
+        return said, None
+    if seen.word == WORKING and seen.at > said.at:
         return seen, None
-    remaining = max(hook.at, seen.at) + SETTLED_SECONDS - now
-    return (hook, remaining) if remaining > 0 else (seen, None)
+    remaining = max(said.at, seen.at) + SETTLED_SECONDS - now
+    return (said, remaining) if remaining > 0 else (seen, None)
 
 
 def become(before: Activity, said: Said) -> Activity:
     """What is known of an agent after this. It does the same for as long as word and reason are the same."""
-    after = Activity(word=said.word, about=said.about, evidence=said.evidence, since=said.at)
+    after = Activity(word=said.word, about=said.about, evidence=said.evidence, since=said.at, dialog=said.dialog)
     if (before.word, before.about) == (after.word, after.about):
         return replace(after, since=before.since)
     return after

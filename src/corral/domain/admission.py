@@ -101,9 +101,11 @@ def _in_turn(one: Waiting) -> tuple[int, float, Key]:
 
 def _no_place(rules: AdmissionRules, alive: int, starting: int, *, counts: bool) -> str:
     if counts and rules.max_agents and alive >= rules.max_agents:
-        return f"waits for a place: {_agents(alive)} of the team run, and max_agents is {rules.max_agents}"
+        agents = "1 agent of the team runs" if alive == 1 else f"{alive} agents of the team run"
+        return f"waits for a place: {agents}, and max_agents is {rules.max_agents}"
     if rules.start_at_once and starting >= rules.start_at_once:
-        return f"waits for others to start: {starting} do, and start_at_once is {rules.start_at_once}"
+        others = "1 does" if starting == 1 else f"{starting} do"
+        return f"waits for others to start: {others}, and start_at_once is {rules.start_at_once}"
     return ""
 
 
@@ -120,7 +122,3 @@ def _no_memory(team: Population, pressure: float | None) -> str:
             f"and memory_headroom is {rules.memory_headroom}"
         )
     return ""
-
-
-def _agents(count: int) -> str:
-    return "1 agent" if count == 1 else f"{count} agents"

@@ -9,6 +9,13 @@ from corral.domain.messages import neutralised
 
 #: Somebody who pressed a key so few seconds ago is typing. tmux counts whole seconds, so it is one less at times.
 TYPING_SECONDS = 3.0
+#: Some show their composer long before they begin to read. What has not come up in it after so long is lost.
+LATEST_SECONDS = 60.0
+#: A program that changes its whole screen for its first message has done so after so long, or does not at all.
+_OPENING_SECONDS = 20.0
+#: How often to look meanwhile: one that works writes all the time, so nobody can tell by its output when to look.
+_OPENING_LOOK = 0.5
+NOT_SHOWN = "its composer does not show it"
 #: What programs show in place of a long paste: `[Pasted text #1 +30 lines]`, `[Pasted Content 5000 chars]`.
 _NOTE = re.compile(r"\[[^\[\]]*\d[^\[\]]*\]")
 #: A text of one line may be shown as a note if it is at least so long.
@@ -26,6 +33,8 @@ class Obstacle:
     reason: str
     #: Seconds after which it is over by itself; None if somebody has to do something.
     again: float | None = None
+    #: What was to be entered is not there any more: it will never be.
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +55,15 @@ class Desk:
     typed_ago: float | None = None
     #: Somebody has begun a command of tmux.
     in_command: bool = False
+    #: The screen that its first message replaces.
+    opening: bool = False
 
 
-def obstacle(desk: Desk) -> Obstacle | None:
-    """What keeps a message from being typed; None if nothing does."""
+def obstacle(desk: Desk, *, entered_ago: float | None = None) -> Obstacle | None:
+    """What keeps a message from being typed; None if nothing does.
+
+    `entered_ago` says how long ago the last one was entered, if there was one.
+    """
     if desk.waits_for:
         return Obstacle(f"it waits for a person ({desk.waits_for})")
     if desk.draft:
@@ -62,7 +76,25 @@ def obstacle(desk: Desk) -> Obstacle | None:
         return Obstacle("somebody has just typed there", TYPING_SECONDS - desk.typed_ago)
     if desk.composer is False:
         return Obstacle("it shows no place to type a message now")
+    if desk.opening and entered_ago is not None and entered_ago < _OPENING_SECONDS:
+        return Obstacle("it has not opened its conversation yet", _OPENING_LOOK)
     return None
+
+
+def before_enter(desk: Desk, *, shown: bool, was_shown: bool, seconds: float) -> Obstacle | None:
+    """What keeps Enter from being pressed for a text that was pasted so many seconds ago; None if nothing does.
+
+    `shown` says whether the composer has the text, `was_shown` whether it was seen to have it before.
+    """
+    if desk.waits_for:
+        return Obstacle(f"it waits for a person ({desk.waits_for})")
+    if shown:
+        return None
+    if desk.draft:
+        return Obstacle("somebody has changed it: a person has to press Enter")
+    if desk.composer and (was_shown or seconds > LATEST_SECONDS):
+        return Obstacle("it was pasted, and is not in the composer any more", lost=True)
+    return Obstacle(NOT_SHOWN, max(LATEST_SECONDS - seconds, 1.0) if desk.composer else None)
 
 
 def shows(draft: str, text: str) -> bool:

@@ -21,6 +21,7 @@ from corral.domain.records import (
     Agent,
     Conversation,
 )
+from corral.domain.told_records import RecordRule
 
 # How the id of a conversation is known.
 #: Its hook told it.
@@ -51,6 +52,9 @@ class Transcripts:
     session: str
     #: The member, as `a.b`, that names the directory it was held in: in one of the first lines, which are JSON objects.
     directory: str
+    #: Which of its lines say what the program does, and the member that names the moment of a line.
+    records: tuple[RecordRule, ...] = ()
+    time: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,18 +1,20 @@
 """A question that a program asks on its screen, as far as the rules of its profile know it. Pure.
 
 A dialog has a *key*: the same key is the same question. It has a *mark* as well, which tells the choice under the
-cursor besides. Whoever answers one names its mark, and nothing is pressed if another one is there.
+cursor besides. Whoever answers one names its mark, and nothing is pressed if another one is there. And it tells what
+is *asked*, without what can be chosen: as long as that is there, nobody has answered it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from corral.domain.activity import PERMISSION, QUESTION, TRUST, WAITING
-from corral.domain.screens import Rule, read
+from corral.domain.activity import WAITING
+from corral.domain.screen_patterns import Shown
+from corral.domain.screens import ASKING, Rule, is_above_composer, read
 
 #: Of a dialog, lines that are kept above the first and below the last that its rule names.
 _MOST_ABOVE, _MOST_BELOW = 40, 40
@@ -26,9 +28,7 @@ _MOST_OPTIONS = 9
 #: What programs draw above a dialog: a line from side to side, or the top of a frame. Dashes divide parts of one.
 _EDGE = re.compile(r"^\s*[╭┌╔]|[─━═▔▁]{10}")
 #: What stands before something that was said or done before: that is not part of the dialog, and may be moving.
-_BEFORE = re.compile(r"^[•●○⏺⎿✻✽✶✢✳∴·*›❯>]\s+(?![0-9]+[.)]\s)\S")
-#: What a program asks for in a sentence.
-_ASKING = (PERMISSION, QUESTION, TRUST)
+_BEFORE = re.compile(r"^[•●○⏺⎿✻✽✶✢✳∴·*›❯>]\s+(?![0-9]+[.)](?:\s|$))\S")
 _FRAME = " \t│┃|║"
 #: What stands before the choice that Enter would take.
 _CURSOR = re.compile(r"[❯›>▌●○◉◯](?=\s*[1-9][.)]\s)")
@@ -41,6 +41,15 @@ class Choice:
 
     number: int
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A choice that takes words. While the cursor is there, digits are words as well."""
+
+    number: int
+    typed: str = ""
+    under_cursor: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +68,11 @@ class Dialog:
     key: str
     #: The same for the same question with the same choice under the cursor, and for no other.
     mark: str
+    #: The same as long as the same is asked, whatever the cursor and a key do to its choices.
+    asked: str = ""
+    #: Those that their digit chooses now.
     choices: tuple[Choice, ...] = ()
+    field: Field | None = None
     #: The keys that say yes and no, as tmux names them; empty if nobody knows one.
     approve: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -67,7 +80,12 @@ class Dialog:
     @property
     def takes_keys(self) -> bool:
         """False if nobody knows a key that would answer it."""
-        return bool(self.choices or self.approve or self.deny)
+        return bool(self.choices or self.approve or self.deny or self.takes_words)
+
+    @property
+    def takes_words(self) -> bool:
+        """True if there is a field for words, and nobody has begun to write there."""
+        return self.field is not None and not self.field.typed
 
 
 def find(rules: Sequence[Rule], lines: Sequence[str], title: str = "") -> Dialog | None:
@@ -78,16 +96,25 @@ def find(rules: Sequence[Rule], lines: Sequence[str], title: str = "") -> Dialog
     rule = reading.rule
     whole = [line.rstrip() for line in _own_lines(rule, lines)]
     own = tuple(line[:LONGEST_LINE] for line in whole)
+    choices = _choices(own)
+    field = _field(rule, whole, choices)
+    still = [_CURSOR.sub(" ", line).strip() for line in whole]
+    key = _hash(rule, _without_field(still, choices, field))
+    above = still[: min(choices)] if choices else []
+    # Where a composer takes the keys, they would write there, or submit what somebody has begun to write.
+    takes_keys = not is_above_composer(rule, Shown(lines))
     return Dialog(
         rule=rule.name,
         about=rule.about,
-        line=(_question(own) if rule.about in _ASKING else "") or _plain(reading.line)[:LONGEST_LINE] or rule.name,
+        line=(_question(own) if rule.about in ASKING else "") or _plain(reading.line)[:LONGEST_LINE] or rule.name,
         lines=own,
-        key=_hash(rule, [_CURSOR.sub(" ", line).strip() for line in whole]),
+        key=key,
         mark=_hash(rule, whole),
-        choices=_choices(own),
-        approve=rule.approve,
-        deny=rule.deny,
+        asked=_hash(rule, above) if any(any(map(str.isalnum, line)) for line in above) else key,
+        choices=_pressable(choices, field) if takes_keys else (),
+        field=field if takes_keys else None,
+        approve=rule.approve if takes_keys else (),
+        deny=rule.deny if takes_keys else (),
     )
 
 
@@ -98,8 +125,9 @@ def _hash(rule: Rule, lines: Sequence[str]) -> str:
 def _own_lines(rule: Rule, lines: Sequence[str]) -> Sequence[str]:
     """The lines of the dialog itself: what is above it may go on moving, and is not what is answered."""
     # The lowest of each, as when it was read: what looks the same further up is over.
-    named = [max((at for at, line in enumerate(lines) if re.search(words, line)), default=-1) for words in rule.lines]
-    if not named or min(named) < 0:
+    shown = Shown(lines)
+    named = [at for at in map(shown.lowest, rule.lines) if at is not None]
+    if not named or len(named) < len(rule.lines):
         return _trimmed(lines)
     start = _start(lines, min(named))
     return _trimmed(lines[start : max(named) + 1 + _MOST_BELOW])
@@ -127,24 +155,56 @@ def _trimmed(lines: Sequence[str]) -> Sequence[str]:
     return lines[filled[0] : filled[-1] + 1] if filled else ()
 
 
-def _choices(lines: Sequence[str]) -> tuple[Choice, ...]:
-    """The last run of lines that are numbered from 1 on: what is numbered above it may be a text to read."""
-    found: list[Choice] = []
-    for line in lines:
+def _choices(lines: Sequence[str]) -> dict[int, Choice]:
+    """The last run of lines that are numbered from 1 on, by where they are: what is numbered above may be a text."""
+    found: dict[int, Choice] = {}
+    for at, line in enumerate(lines):
         match = _OPTION.match(_plain(line))
         if match is None:
             continue
         number = int(match[1])
         if number == 1:
-            found = []
+            found = {}
         if number == len(found) + 1 <= _MOST_OPTIONS:
-            found.append(Choice(number, match[2]))
-    return tuple(found)
+            found[at] = Choice(number, match[2])
+    return found
+
+
+def _field(rule: Rule, lines: Sequence[str], choices: Mapping[int, Choice]) -> Field | None:
+    """The choice that takes words, if the rule knows how it looks and it is one of those that are there."""
+    found = Shown(lines).last_groups(rule.words, "option", "text") if rule.words else None
+    if found is None:
+        return None
+    number, typed = found
+    at = next((at for at, choice in choices.items() if str(choice.number) == number), None)
+    if at is None:
+        return None
+    return Field(number=int(number), typed=" ".join(typed.split()), under_cursor=bool(_CURSOR.search(lines[at])))
+
+
+def _pressable(choices: Mapping[int, Choice], field: Field | None) -> tuple[Choice, ...]:
+    if field is None:
+        return tuple(choices.values())
+    return () if field.under_cursor else tuple(one for one in choices.values() if one.number != field.number)
+
+
+def _without_field(lines: Sequence[str], choices: Mapping[int, Choice], field: Field | None) -> Sequence[str]:
+    """What stays as it is while somebody writes in the field: not the field, nor the hints below the last choice."""
+    if field is None:
+        return lines
+    begins = next(at for at, choice in choices.items() if choice.number == field.number)
+    ends = next((at for at in choices if at > begins), len(lines))
+    return [*lines[:begins], *lines[ends : max(choices) + 1]]
 
 
 def _question(lines: Sequence[str]) -> str:
-    """The line that asks, if one does: the last one, because what is to be permitted stands above it."""
-    return next((text for text in map(_plain, reversed(lines)) if text.endswith("?") and len(text) > 1), "")
+    """The line that asks, if one does: the last one, because what is to be permitted stands above it.
+
+    Where none ends with that, a sentence that asks may stand in a line that goes on; what can be chosen is none.
+    """
+    texts = [text for text in map(_plain, reversed(lines)) if _OPTION.match(text) is None]
+    whole = next((text for text in texts if text.endswith("?") and len(text) > 1), "")
+    return whole or next((f"{text.partition('? ')[0]}?" for text in texts if text.find("? ") > 0), "")
 
 
 def _plain(line: str) -> str:

@@ -39,6 +39,12 @@ class BadSpecError(WrongUseError):
     code = "bad_spec"
 
 
+class BadPolicyError(WrongUseError):
+    """A policy says something that cannot be, or cannot be read. Nothing is decided by it."""
+
+    code = "bad_policy"
+
+
 class NotFoundError(CorralError):
     """There is no such team, agent, event or file."""
 
@@ -58,6 +64,13 @@ class ResidueError(CorralError):
 
     code = "residue"
     exit_code = 5
+
+
+class BrokenTrailError(CorralError):
+    """The audit trail does not hold: something of it was edited, removed, reordered, replaced or cut off."""
+
+    code = "broken_trail"
+    exit_code = 7
 
 
 class UnavailableError(CorralError):

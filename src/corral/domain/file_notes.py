@@ -11,7 +11,8 @@ reason.
 A session that writes a file, and has not said that it is done, may begin once more if the file is still what it knows:
 the tool may never have run, and somebody without hooks may have changed the file meanwhile. If the session's own first
 writing has landed and was not told of yet, that looks the same. Then it is refused too: to read the file again costs
-little, and to take somebody's change for one's own loses it.
+little, and to take somebody's change for one's own loses it. So it is with a writing of which no end was told: if the
+file is not what it was, whose contents these are is not known, and all have to read them, the session as well.
 
 All of it is bounded. What goes first is what was noted first, and of what is not noted nothing is refused.
 """
@@ -29,6 +30,9 @@ _V = TypeVar("_V")
 MOST_OF_ONE, MOST_NOTES = 5_000, 50_000
 #: Readings and writings that are under way at once, and how long one is believed to be.
 MOST_UNDER_WAY, UNDER_WAY_SECONDS = 10_000, 30.0
+
+#: Stands for contents that a session may have written, and nobody knows: no file has this stamp.
+UNSURE = "?"
 
 #: Why a file may not be written.
 CHANGED, GONE, UNSEEN, BEING_WRITTEN = "changed", "gone", "unseen", "being_written"
@@ -77,7 +81,8 @@ class FileNotes:
         #: Path → who wrote it last.
         self._writers: dict[str, Session] = {}
         self._reading: dict[Key, tuple[str, float]] = {}
-        self._writing: dict[str, tuple[Session, float]] = {}
+        #: Path → who writes it, what it was before, and until when that is believed.
+        self._writing: dict[str, tuple[tuple[Session, str], float]] = {}
         for session, path, note in sorted(notes, key=lambda known: known[2].time):
             self._put(session, path, note)
 
@@ -89,7 +94,7 @@ class FileNotes:
 
     def being_written(self, now: float) -> dict[str, Session]:
         """The files that are written at this moment, and by whom. To be taken before the files are looked at."""
-        return {path: busy[0] for path, busy in self._writing.items() if busy[1] > now}
+        return {path: session for path, ((session, _), until) in self._writing.items() if until > now}
 
     def objection(self, session: Session, path: str, stamp: str, busy: Mapping[str, Session]) -> Objection | None:
         """Why the session may not write the file, whose stamp is this; None if it may.
@@ -108,10 +113,10 @@ class FileNotes:
             return None
         return Objection(CHANGED if stamp else GONE, by, when or known.time)
 
-    def begin_writing(self, session: Session, path: str, now: float) -> None:
-        """From now on nobody else may begin."""
+    def begin_writing(self, session: Session, path: str, stamp: str, now: float) -> None:
+        """From now on nobody else may begin. The file is about to be written, and this is its stamp before that."""
         self._make_room(self._writing, now)
-        self._writing[path] = (session, now + UNDER_WAY_SECONDS)
+        self._writing[path] = ((session, stamp), now + UNDER_WAY_SECONDS)
 
     def wrote(self, session: Session, path: str, stamp: str, time: float) -> list[Key]:
         """These contents are its own. What had to be forgotten for it."""
@@ -125,16 +130,27 @@ class FileNotes:
 
     def unfinished(self, session: Session, now: float) -> list[str]:
         """The files that it began to write, has not said to be done with, and nobody else can have begun since."""
-        return [path for path, busy in self._writing.items() if busy[0] == session and busy[1] > now]
+        return [path for path, busy in self._writing.items() if busy[0][0] == session and busy[1] > now]
+
+    def left(self, session: Session, path: str, stamp: str, time: float) -> list[Key]:
+        """Of a writing that it began no more will be heard, and this is the stamp now. What had to be forgotten for it.
+
+        If it is what it was before, nothing happened. Else the session wrote it, or somebody else, and nobody knows:
+        others have to read it before they write it, and so has the session.
+        """
+        busy = self._writing.pop(path, None)
+        if busy is None or busy[0] == (session, stamp):
+            return []
+        return self._put(session, path, Note(UNSURE, time, wrote=True))
 
     def over(self, session: Session) -> None:
         """Nothing of this session is under way any more."""
-        self._writing = {path: busy for path, busy in self._writing.items() if busy[0] != session}
+        self._writing = {path: busy for path, busy in self._writing.items() if busy[0][0] != session}
         self._reading = {key: begun for key, begun in self._reading.items() if key[0] != session}
 
     def _end_writing(self, session: Session, path: str) -> None:
         busy = self._writing.get(path)
-        if busy is not None and busy[0] == session:
+        if busy is not None and busy[0][0] == session:
             del self._writing[path]
 
     # Reading
@@ -149,8 +165,9 @@ class FileNotes:
         before, until = self._reading.pop((session, path), ("", 0.0))
         known = self.known(session, path)
         seen = before if until > now else stamp
-        # It wrote it, read it again, and nothing was new: then it is still its own.
-        return self._put(session, path, Note(seen, time, wrote=bool(known and known.wrote and known.stamp == seen)))
+        # It wrote it, or may have, read it again, and nothing was new: then it is still its own.
+        own = known is not None and known.wrote and known.stamp in (seen, UNSURE)
+        return self._put(session, path, Note(seen, time, wrote=own))
 
     def was_told(self, session: Session, path: str, stamp: str, time: float) -> list[Key]:
         """The session was refused, and told of the change: for one that cannot show that it looked again."""

@@ -37,6 +37,8 @@ class Part:
     tail: str = ""
     #: How many stars, sets in brackets and runs of `?` it has.
     wildcards: int = 0
+    #: Two stars in a row are in it, which mean no more than one.
+    doubled: bool = False
 
     @classmethod
     def literal(cls, name: str) -> Part:
@@ -51,11 +53,12 @@ AnyPart = Part((), 1, wildcards=1)
 def parse_part(text: str) -> Part:
     """Read a part. Raises `ValueError`, which says what is wrong with it."""
     takes: list[tuple[_Span, ...]] = []
-    stars, at, wildcards = 0, 0, 0
+    stars, at, wildcards, doubled = 0, 0, 0, False
     while at < len(text):
         c = text[at]
         at += 1
         if c == "*":
+            doubled = doubled or text[at : at + 1] == "*"
             stars |= 1 << len(takes)
         elif c == "?":
             wildcards += text[at : at + 1] != "?"
@@ -78,7 +81,7 @@ def parse_part(text: str) -> Part:
     last_star = stars.bit_length() - 1 if stars else 0
     head = _run(singles[:first_star])
     tail = _run(singles[last_star:][::-1])[::-1]
-    return Part(tuple(takes), stars, None, head, tail, stars.bit_count() + wildcards)
+    return Part(tuple(takes), stars, None, head, tail, stars.bit_count() + wildcards, doubled)
 
 
 def _single(spans: tuple[_Span, ...]) -> str | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from corral.domain.spec_durations import shown_duration
 from corral.domain.upkeep import Check
 
 #: It has not been checked yet, or could not be.
@@ -49,7 +50,14 @@ def checked(known: Health, check: Check, problem: str | None, age: float) -> Hea
 
 
 def in_words(health: Health, check: Check) -> str:
-    """Why an unhealthy one is."""
+    """What is wrong with one whose last check failed, or why an unhealthy one is; empty if nothing is."""
+    if not health.detail:
+        return ""
+    if health.word == STARTING:
+        grace = shown_duration(check.start_timeout)
+        return f"its check does not succeed yet, which counts from {grace} after its start on: {health.detail}"
+    if health.word == HEALTHY:
+        return f"its check fails, {health.failures} of {check.failures} times in a row that count: {health.detail}"
     if health.failures >= check.failures:
         return f"unhealthy: {health.failures} checks in a row failed, the last one: {health.detail}"
     return f"unhealthy: no check has succeeded since it was started: {health.detail}"

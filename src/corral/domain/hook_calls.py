@@ -30,10 +30,18 @@ MOST_PATHS = 200
 class Call:
     """One event of an agent."""
 
-    __slots__ = ("act", "cwd", "paths", "session", "tool", "when")
+    __slots__ = ("act", "cwd", "helper", "paths", "session", "tool", "when")
 
     def __init__(
-        self, *, when: str, act: str = "", paths: Sequence[str] = (), tool: str = "", session: str = "", cwd: str = ""
+        self,
+        *,
+        when: str,
+        act: str = "",
+        paths: Sequence[str] = (),
+        tool: str = "",
+        session: str = "",
+        cwd: str = "",
+        helper: str = "",
     ) -> None:
         self.when = when
         #: `READ`, `WRITE`, or empty for what has nothing to do with files, as far as can be told.
@@ -44,6 +52,8 @@ class Call:
         #: The agent's own name for its conversation: what it has read, it has read in one of them.
         self.session = session
         self.cwd = cwd
+        #: The agent's own name for a helper of it whose doing this is; empty if it is its own.
+        self.helper = helper
 
     @property
     def is_about_to_write(self) -> bool:
@@ -54,13 +64,17 @@ class Call:
 class Verdict:
     """What Corral says to a call."""
 
-    __slots__ = ("reason", "warning")
+    __slots__ = ("notice", "reason", "receipt", "warning")
 
-    def __init__(self, *, reason: str = "", warning: str = "") -> None:
+    def __init__(self, *, reason: str = "", warning: str = "", notice: str = "", receipt: str = "") -> None:
         #: Why it is refused, in words that a model can act on; empty if it is not.
         self.reason = reason
         #: What a person should see though nothing is refused.
         self.warning = warning
+        #: What the model should know besides: messages of others. Only for an event that can carry it.
+        self.notice = notice
+        #: By this the hook says that it has handed the notice on; empty if there is none.
+        self.receipt = receipt
 
 
 class Spoken:

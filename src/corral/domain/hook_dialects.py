@@ -8,7 +8,7 @@ that the person is to be asked.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from corral.domain.hook_calls import (
     AFTER,
@@ -40,7 +40,7 @@ _PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "***
 class Dialect:
     """How one coding agent speaks to its hooks."""
 
-    __slots__ = ("_speak", "events", "name", "tells_reads", "title", "tools")
+    __slots__ = ("_speak", "events", "informed_at", "name", "tells_reads", "title", "tools")
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class Dialect:
         tools: Mapping[str, tuple[str, _Paths]],
         speak: Callable[[str, Verdict], Spoken],
         tells_reads: bool = True,
+        informed_at: Collection[str] = (),
     ) -> None:
         self.name = name
         self.title = title
@@ -58,6 +59,8 @@ class Dialect:
         self.tools = tools
         #: False for an agent that reads files in ways that no hook hears of, such as a shell.
         self.tells_reads = tells_reads
+        #: The events at whose answer the model can be told something, and goes on by itself.
+        self.informed_at = frozenset(informed_at)
         self._speak = speak
 
     def read(self, event: str, said: object) -> Call:
@@ -69,11 +72,12 @@ class Dialect:
             raise NotUnderstoodError("it is no JSON object")
         when, act = self.events.get(event_word(event), (ALIVE, ""))
         session = text_of(said, ("session_id", "sessionID", "conversation_id"))
+        helper = text_of(said, ("agent_id",))
         cwd = text_of(said, ("cwd", "directory")) or _first_text(said.get("workspace_roots"))
         if when not in (BEFORE, AFTER, FAILED):
-            return Call(when=when, session=session, cwd=cwd)
+            return Call(when=when, session=session, cwd=cwd, helper=helper)
         if act:  # the event names the file itself
-            return Call(when=when, act=act, paths=_named(said), session=session, cwd=cwd)
+            return Call(when=when, act=act, paths=_named(said), session=session, cwd=cwd, helper=helper)
         tool = text_of(said, ("tool_name", "tool"))
         given = said.get("tool_input", said.get("args"))
         if not tool or not isinstance(given, dict):
@@ -86,14 +90,19 @@ class Dialect:
                 raise
             paths = ()  # whatever it was is done, or was not
         # A shell writes what it is given a patch for. Of all else that it does, nothing can be told.
-        return Call(when=when, act=act if paths else "", paths=paths, tool=tool, session=session, cwd=cwd)
+        act = act if paths else ""
+        return Call(when=when, act=act, paths=paths, tool=tool, session=session, cwd=cwd, helper=helper)
+
+    def can_inform(self, event: str) -> bool:
+        """True if the answer to this event, in any spelling, can carry a notice to the model."""
+        return event_word(event) in self.informed_at
 
     def speak(self, event: str, verdict: Verdict) -> Spoken:
         """A verdict on an event, as the agent wants to hear it."""
         when, _ = self.events.get(event_word(event), (ALIVE, ""))
         if when != BEFORE:
             # Nothing can be refused any more, and what was done is done.
-            verdict = Verdict(warning=verdict.warning or verdict.reason)
+            verdict = Verdict(warning=verdict.warning or verdict.reason, notice=verdict.notice)
         return self._speak(event_word(event), verdict)
 
 
@@ -147,15 +156,23 @@ def _like_claude(names: Mapping[str, str]) -> Callable[[str, Verdict], Spoken]:
         if verdict.reason:
             decision = {"permissionDecision": "deny", "permissionDecisionReason": verdict.reason}
             return _document({"hookSpecificOutput": {"hookEventName": names.get(event, event), **decision}})
-        return _document({"systemMessage": verdict.warning}) if verdict.warning else Spoken()
+        return _informed(names.get(event, event), verdict)
 
     return speak
 
 
-def _gemini(_: str, verdict: Verdict) -> Spoken:
+def _gemini(event: str, verdict: Verdict) -> Spoken:
     if verdict.reason:
         return _document({"decision": "deny", "reason": verdict.reason})
-    return _document({"systemMessage": verdict.warning}) if verdict.warning else Spoken()
+    return _informed(_GEMINI_NAMES.get(event, event), verdict)
+
+
+def _informed(event: str, verdict: Verdict) -> Spoken:
+    """Nothing is refused: what the person should see, and what the model should know, if anything."""
+    said: dict[str, object] = {"systemMessage": verdict.warning} if verdict.warning else {}
+    if verdict.notice:
+        said["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": verdict.notice}
+    return _document(said) if said else Spoken()
 
 
 def _cursor(_: str, verdict: Verdict) -> Spoken:
@@ -199,6 +216,17 @@ _CLAUDE_EVENTS: dict[str, _Event] = {
 _CODEX_EVENTS: dict[str, _Event] = {
     name: when for name, when in _CLAUDE_EVENTS.items() if name not in ("notification", "post-tool-use-failure")
 } | {"post-compact": (ALIVE, ""), "interrupt": (OVER, "")}
+#: Those of Claude Code's events that take more than a sentence, in its own spelling.
+_CLAUDE_NAMES = {
+    "pre-tool-use": "PreToolUse",
+    "post-tool-use": "PostToolUse",
+    "post-tool-use-failure": "PostToolUseFailure",
+    "user-prompt-submit": "UserPromptSubmit",
+    "session-start": "SessionStart",
+}
+_GEMINI_NAMES = {"after-tool": "AfterTool", "before-agent": "BeforeAgent", "session-start": "SessionStart"}
+#: Not before a tool is used: that is what an agent waits for most, and its end is soon enough.
+_CLAUDE_INFORMED = tuple(event for event in _CLAUDE_NAMES if event != "pre-tool-use")
 _PLUGIN_EVENTS: dict[str, _Event] = {
     "pre-tool-use": (BEFORE, ""),
     "post-tool-use": (AFTER, ""),
@@ -215,7 +243,8 @@ DIALECTS: tuple[Dialect, ...] = (
         events=_CLAUDE_EVENTS,
         tools=_same(READ, _named, "Read", "NotebookRead")
         | _same(WRITE, _written, "Write", "Edit", "MultiEdit", "NotebookEdit"),
-        speak=_like_claude({"pre-tool-use": "PreToolUse"}),
+        speak=_like_claude(_CLAUDE_NAMES),
+        informed_at=_CLAUDE_INFORMED,
     ),
     Dialect(
         "codex",
@@ -223,8 +252,9 @@ DIALECTS: tuple[Dialect, ...] = (
         events=_CODEX_EVENTS,
         # Its shell knows patches as well, and that is how most models send them.
         tools=_same(WRITE, _in_a_patch, "apply_patch") | _same(WRITE, _patched, "Bash"),
-        speak=_like_claude({"pre-tool-use": "PreToolUse"}),
+        speak=_like_claude(_CLAUDE_NAMES),
         tells_reads=False,
+        informed_at=[event for event in _CLAUDE_INFORMED if event in _CODEX_EVENTS],
     ),
     Dialect(
         "gemini",
@@ -241,6 +271,7 @@ DIALECTS: tuple[Dialect, ...] = (
         },
         tools=_same(READ, _named, "read_file", "read_many_files") | _same(WRITE, _written, "write_file", "replace"),
         speak=_gemini,
+        informed_at=_GEMINI_NAMES,
     ),
     Dialect(
         "cursor",

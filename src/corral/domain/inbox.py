@@ -6,9 +6,11 @@ claim lapses, and nobody else's. To answer is to claim first; so of two who answ
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from corral.domain.activity import ABOUT
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
 from corral.domain.inbox_records import (
     ANSWERED,
@@ -79,13 +81,15 @@ class Inbox:
         """Somebody is needed. The entry if that is news; None if it is known, or there are too many.
 
         One that has just gone, for the same cause, waits again under its number. One that waits is brought up to date,
-        which is no change of it: somebody may have moved the cursor of its dialog.
+        which is no change of it: its dialog was drawn, or somebody has moved the cursor there.
         """
-        for entry in self.waiting(cause.team, cause.agent, cause.kind):
-            if entry.cause.key == cause.key:
-                if entry.cause.mark == cause.mark or entry.state == ANSWERING:
-                    return None
-                return self._put(replace(entry, cause=cause))
+        known = self.waiting_for(cause)
+        if known is not None:
+            knows_less = known.cause.takes_keys and not cause.takes_keys
+            is_same = known.cause.mark == cause.mark and (cause.mark or known.cause == cause)
+            if knows_less or is_same or known.state == ANSWERING:
+                return None
+            return self._put(replace(known, cause=cause))
         before = self._just_gone(cause, now)
         if before is not None:
             return self._put(replace(before, cause=cause, state=OPEN, changed=now, by="", until=0.0))
@@ -93,6 +97,18 @@ class Inbox:
             return None
         self._last += 1
         return self._put(Entry(number=self._last, cause=cause, since=now, changed=now))
+
+    def waiting_for(self, cause: Cause) -> Entry | None:
+        """The entry that waits for the same; None if that would be a new one.
+
+        What was told of before its dialog was drawn is the same as what is drawn then; not while somebody answers it,
+        because their answer is to what they saw. And a dialog that cannot be seen for a moment is still the same.
+        """
+        same = (entry for entry in self.waiting(cause.team, cause.agent, cause.kind) if entry.cause.key == cause.key)
+        of_screen = self.waiting(cause.team, cause.agent, *ABOUT)
+        told = (entry for entry in of_screen if entry.state != ANSWERING and entry.cause.becomes(cause))
+        seen = (entry for entry in of_screen if cause.becomes(entry.cause))
+        return next(itertools.chain(same, told, seen), None)
 
     def _just_gone(self, cause: Cause, now: float) -> Entry | None:
         for number in reversed(self._closed):
@@ -114,7 +130,7 @@ class Inbox:
 
     def claim(self, number: int, by: str, now: float) -> Entry:
         """It is theirs, for a while; `RefusedError` if it is somebody else's or at an end."""
-        entry = self._free(number, by, now)
+        entry = self.must_be_free(number, by, now)
         return self._put(replace(entry, state=CLAIMED, by=by, until=now + CLAIM_SECONDS, changed=now))
 
     def snooze(self, number: int, by: str, seconds: float, now: float) -> Entry:
@@ -123,12 +139,12 @@ class Inbox:
             raise WrongUseError(
                 f"an entry cannot rest for {seconds:g} seconds", f"more than 0, and at most {LONGEST_SNOOZE:g}"
             )
-        entry = self._free(number, by, now)
+        entry = self.must_be_free(number, by, now)
         return self._put(replace(entry, state=SNOOZED, by=by, until=now + seconds, changed=now))
 
     def begin_answer(self, number: int, by: str, answer: str, now: float) -> Entry:
         """Their answer is about to be pressed: nobody else's is until it is known what came of it."""
-        entry = self._free(number, by, now)
+        entry = self.must_be_free(number, by, now)
         return self._put(replace(entry, state=ANSWERING, by=by, until=0.0, answer=answer, changed=now))
 
     def answered(self, number: int, outcome: str, now: float) -> Entry:
@@ -149,8 +165,8 @@ class Inbox:
             raise ValueError(f"nobody answers entry {number}")
         return entry
 
-    def _free(self, number: int, by: str, now: float) -> Entry:
-        """The entry, if it waits and nobody else has it."""
+    def must_be_free(self, number: int, by: str, now: float) -> Entry:
+        """The entry as it is then, if it waits and nobody else has it; `RefusedError`, with why, otherwise."""
         entry = self.get(number).at(now)
         if entry.state == ANSWERED:
             raise RefusedError(
@@ -182,18 +198,24 @@ class Inbox:
         return found
 
     def _put(self, entry: Entry) -> Entry:
-        cause = entry.cause
+        before = self._entries.get(entry.number)
+        if before is not None and before.waits:
+            # Under another kind, if what it was told to be about turned out to be something else.
+            waiting = self._waiting[_place(before)]
+            waiting.discard(entry.number)
+            if not waiting:
+                del self._waiting[_place(before)]
         self._entries[entry.number] = entry
-        waiting = self._waiting.setdefault((cause.team, cause.agent, cause.kind), set())
         self._closed.pop(entry.number, None)
         if entry.waits:
-            waiting.add(entry.number)
-            return entry
-        waiting.discard(entry.number)
-        if not waiting:
-            del self._waiting[cause.team, cause.agent, cause.kind]
-        self._closed[entry.number] = None
+            self._waiting.setdefault(_place(entry), set()).add(entry.number)
+        else:
+            self._closed[entry.number] = None
         return entry
+
+
+def _place(entry: Entry) -> tuple[str, str, str]:
+    return entry.cause.team, entry.cause.agent, entry.cause.kind
 
 
 def _same(one: Cause, other: Cause) -> bool:

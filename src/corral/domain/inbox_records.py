@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corral.domain.activity import ABOUT
+from corral.domain.activity import ABOUT, PERMISSION, QUESTION
 from corral.domain.dialogs import Choice
 from corral.domain.errors import NotFoundError
 
@@ -55,6 +55,20 @@ class Cause:
     mark: str = ""
     #: It takes words for an answer.
     text: bool = False
+
+    @property
+    def takes_keys(self) -> bool:
+        """True if its dialog is on the screen, and somebody knows a key that answers it."""
+        return bool(self.mark and (self.choices or self.approve or self.deny or self.text))
+
+    def becomes(self, later: Cause) -> bool:
+        """True if the other is the same question, of which more is known: its dialog was drawn meanwhile.
+
+        Hooks and titles tell of a question before it is on the screen, and not always which kind it is.
+        """
+        is_told = self.kind in (PERMISSION, QUESTION) and not self.takes_keys
+        is_theirs = (self.team, self.agent, self.run) == (later.team, later.agent, later.run)
+        return is_told and later.takes_keys and is_theirs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

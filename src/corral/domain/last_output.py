@@ -8,6 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+#: What is kept of a screen as an agent's last words.
+_WORDS_LINES, _WORDS_CHARACTERS = 20, 2000
+
+
+def last_words(shown: Sequence[str]) -> str:
+    """The end of what is shown, short enough for a person to read in passing."""
+    lines = [line.rstrip() for line in shown]
+    while lines and not lines[-1]:
+        lines.pop()
+    return "\n".join(lines[-_WORDS_LINES:]).strip()[-_WORDS_CHARACTERS:]
+
 
 def missing_end(recorded: Sequence[str], shown: Sequence[str]) -> str:
     """What of `shown` comes after the end of `recorded`, as text; empty if nothing does.

@@ -7,8 +7,9 @@ in a record: whoever shows one on a terminal would make that terminal answer, in
 
 from __future__ import annotations
 
-#: "Are you well?" (DSR), and what a terminal answers.
-QUESTION = b"\x1b[5n"
+#: "Are you well?" (DSR), and what a terminal answers. Before it, focus is no longer to be told: tmux 3.3a and 3.4 tell
+#: it to a program that has ended as well, and crash.
+QUESTION = b"\x1b[?1004l\x1b[5n"
 ANSWER = b"\x1b[0n"
 #: "Have you heard everything?", to the keeper, and what it answers. A number that no terminal knows: tmux passes it on
 #: to whoever listens, and shows nothing. The answer is pasted, so it has no characters that a paste may lose.

@@ -11,6 +11,7 @@ Any live state becomes `unknown` while the keeper or tmux does not answer, and w
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from corral.domain import restarts, states
 from corral.domain.records import PROMPT_HELD, PROMPT_NONE, PROMPT_WAITING, Agent, Place
@@ -19,51 +20,76 @@ from corral.domain.spec_durations import shown_duration
 #: What becomes of an agent that Corral itself ends: what its restart policy says, or nothing more.
 BY_POLICY, AND_STAY = "by-policy", "and-stay"
 AFTERWARDS = (BY_POLICY, AND_STAY)
+#: What SIGKILL makes of an exit code: also that of a shell whose command got it.
+_KILLED = 137
+#: In a reason, between what happened and what else is to be said of it.
+_BESIDES = "; "
 
 
-def begin(agent: Agent, run: str, now: float, *, by_person: bool) -> Agent:
-    """A new run is about to be started. Written down before anything happens, so that it cannot be forgotten."""
+def begin(agent: Agent, run: str, now: float, *, by_person: bool, **besides: Any) -> Agent:
+    """A new run is about to be started. Written down before anything happens, so that it cannot be forgotten.
+
+    `besides` are fields of which more is known than what follows from a start.
+    """
     if agent.state in states.LIVE:
         raise ValueError(f"{agent.team}/{agent.name} is {agent.state}: a second run would make two of it")
-    return replace(
-        agent,
-        state=states.STARTING,
-        since=now,
-        reason="",
-        run=run,
-        pid=None,
-        exit_code=None,
-        exit_signal=None,
-        restarts=0 if by_person else agent.restarts + 1,
-        prompt_state=PROMPT_WAITING if agent.prompt else PROMPT_NONE,
-        paused=False,
-        survivors=0,
-        place=None,
-        started_at=now,
-        crashes=0 if by_person else agent.crashes,
-        last_words="",
-        afterwards="",
-        nudged_at=0.0,
-        stuck_since=0.0,
-    )
+    fields: dict[str, Any] = {
+        "state": states.STARTING,
+        "since": now,
+        "reason": "",
+        "run": run,
+        "pid": None,
+        "exit_code": None,
+        "exit_signal": None,
+        "restarts": 0 if by_person else agent.restarts + 1,
+        "prompt_state": PROMPT_WAITING if agent.prompt else PROMPT_NONE,
+        "paused": False,
+        "survivors": 0,
+        "place": None,
+        "started_at": now,
+        "crashes": 0 if by_person else agent.crashes,
+        "last_words": "",
+        "afterwards": "",
+        "nudged_at": 0.0,
+        "stuck_since": 0.0,
+        "not_nudged": "",
+        "late": "",
+    }
+    # One new record and not one after the other: a whole team is begun at once.
+    return replace(agent, **(fields | besides))
 
 
-def in_line(agent: Agent, place: Place, reason: str, now: float) -> Agent:
+def in_line(agent: Agent, place: Place, asked_by: str, reason: str, now: float) -> Agent:
     """It is to be started and cannot be yet. Since when it is `pending` does not change with the reason."""
     since = agent.since if agent.state == states.PENDING and agent.place is not None else now
-    return replace(agent, state=states.PENDING, since=since, reason=reason, place=place, pid=None)
+    why = why_in_line(place, reason)
+    return replace(agent, state=states.PENDING, since=since, reason=why, place=place, asked_by=asked_by, pid=None)
 
 
-def running(agent: Agent, pid: int | None, now: float) -> Agent:
-    """Its process was seen alive."""
+def why_in_line(place: Place, reason: str) -> str:
+    """What one that stands there waits for, and how it came there if its last run ended by itself."""
+    return f"{reason}{_BESIDES}its last run: {place.ended}" if place.ended else reason
+
+
+def running(agent: Agent, pid: int | None, now: float, **besides: Any) -> Agent:
+    """Its process was seen alive. `besides` are fields that were seen with it."""
     if agent.state == states.RUNNING and agent.pid == pid:
-        return agent
-    return replace(agent, state=states.RUNNING, since=now, reason="", pid=pid)
+        return replace(agent, **besides) if besides else agent
+    return replace(agent, state=states.RUNNING, since=now, reason="", pid=pid, **besides)
 
 
 def not_started(agent: Agent, why: str, now: float) -> Agent:
     """The run could not be started."""
     return replace(agent, state=states.FAILED, since=now, reason=why, pid=None)
+
+
+def interrupted(agent: Agent, why: str, now: float) -> Agent:
+    """The run is proved not to be there, and was never seen: whoever started it was killed, or lost sight of it.
+
+    That was no fault of the agent, so its policy has it started again, whatever it says of programs that end well.
+    """
+    ended = not_started(agent, why, now)
+    return ended if agent.restart == "never" else _started_again(ended, why, now)
 
 
 def exited(
@@ -74,7 +100,7 @@ def exited(
     `words` are its last ones. One that was ended because it was `unwell` has failed, whatever its exit code.
     """
     ended = replace(agent, since=now, pid=None, exit_code=code, exit_signal=signal, reason=how, paused=False)
-    ended = replace(ended, last_words=words, nudged_at=0.0, stuck_since=0.0, afterwards="")
+    ended = replace(ended, last_words=words, nudged_at=0.0, stuck_since=0.0, not_nudged="", late="", afterwards="")
     if agent.state == states.STOPPING and not unwell:
         return replace(ended, state=states.STOPPED)
     succeeded = code == 0 and signal is None and not unwell
@@ -91,9 +117,22 @@ def _started_again(ended: Agent, how: str, now: float) -> Agent:
     if restarts.is_crash_loop(crashes, limits):
         steady = shown_duration(limits.steady)
         loop = f"crash loop: it ended {crashes} times in a row, each time within {steady} of its start"
-        return replace(ended, state=states.FAILED, reason=f"{how}; {loop}. corral restart {ended.name} starts it again")
-    pause = restart_pause(ended)
-    return replace(ended, state=states.BACKOFF, reason=f"{how}; it is started again in {max(1, round(pause))} s")
+        return replace(ended, state=states.FAILED, reason=f"{how}{_BESIDES}{loop}")
+    return replace(ended, state=states.BACKOFF, reason=how + _again_in(restart_pause(ended)))
+
+
+def _again_in(pause: float) -> str:
+    return f"{_BESIDES}it is started again in {max(1, round(pause))} s"
+
+
+def cause(agent: Agent) -> str:
+    """Why it is in its state, as short as it goes: the reason without what followed from it, and without a remedy."""
+    return agent.reason.partition(_BESIDES)[0]
+
+
+def how_it_came_to_back_off(agent: Agent) -> str:
+    """How the last run of one that is in `backoff` ended, without when it is started again; empty of any other."""
+    return agent.reason.removesuffix(_again_in(restart_pause(agent))) if agent.state == states.BACKOFF else ""
 
 
 def restart_pause(agent: Agent) -> float:
@@ -125,9 +164,9 @@ def stopping(agent: Agent, now: float) -> Agent:
     return replace(agent, state=states.STOPPING, since=now, reason="", afterwards="")
 
 
-def ending(agent: Agent, why: str, afterwards: str, now: float) -> Agent:
-    """Corral itself ends it, and says why: one of `AFTERWARDS` is to become of it."""
-    return replace(stopping(agent, now), reason=why, afterwards=afterwards)
+def ending(agent: Agent, why: str, afterwards: str, now: float, words: str = "") -> Agent:
+    """Corral itself ends it, and says why: one of `AFTERWARDS` is to become of it. `words` are its last ones."""
+    return replace(stopping(agent, now), reason=why, afterwards=afterwards, last_words=words)
 
 
 def still_stopping(agent: Agent, now: float) -> Agent:
@@ -138,7 +177,8 @@ def still_stopping(agent: Agent, now: float) -> Agent:
 def stopped(agent: Agent, code: int | None, signal: int | None, now: float) -> Agent:
     """It was ended, and is proved gone."""
     if agent.afterwards == BY_POLICY:
-        return replace(exited(agent, code, signal, agent.reason, now, unwell=True), survivors=0)
+        ended = exited(agent, code, signal, agent.reason, now, unwell=True, words=agent.last_words)
+        return replace(ended, survivors=0)
     ended = replace(
         agent,
         state=states.STOPPED,
@@ -155,8 +195,15 @@ def stopped(agent: Agent, code: int | None, signal: int | None, now: float) -> A
         afterwards="",
         nudged_at=0.0,
         stuck_since=0.0,
+        not_nudged="",
+        late="",
     )
-    return replace(ended, reason=agent.reason) if agent.afterwards == AND_STAY else ended
+    return replace(ended, reason=agent.reason, afterwards=AND_STAY) if agent.afterwards == AND_STAY else ended
+
+
+def stays_stopped(agent: Agent) -> bool:
+    """Corral itself stopped it for good: its lifetime was over, or nobody looked after it. Only a person starts it."""
+    return agent.state == states.STOPPED and agent.afterwards == AND_STAY
 
 
 #: Why an agent has no terminal any more, and nobody can tell how it ended.
@@ -166,7 +213,7 @@ SERVER_GONE = "the team's tmux server is gone"
 def lost_terminal(why: str, survivors: int) -> str:
     """Its terminal went, and not everything of it with it: that is no end."""
     tasks = "1 task of it runs" if survivors == 1 else f"{survivors} tasks of it run"
-    return f"lost its terminal ({why}); {tasks} on without one"
+    return f"lost its terminal ({why}){_BESIDES}{tasks} on without one"
 
 
 def surviving(agent: Agent, why: str, survivors: int) -> Agent:
@@ -181,6 +228,15 @@ def surviving(agent: Agent, why: str, survivors: int) -> Agent:
         reason = f"{how_it_ended(None, '')} ({why})"
     counted = replace(agent, reason=reason, survivors=survivors)
     return agent if counted == agent else counted
+
+
+def out_of_memory(kills: int, code: int | None) -> str:
+    """What the kernel did to it for want of memory, in words; empty if it killed nothing. `code` is its exit code."""
+    if not kills:
+        return ""
+    if code == _KILLED:
+        return "out of memory: the kernel killed it"
+    return f"out of memory: the kernel had killed {'a process' if kills == 1 else f'{kills} processes'} of it"
 
 
 def how_it_ended(code: int | None, signal_name: str) -> str:

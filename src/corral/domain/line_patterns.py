@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from corral.domain.bounded_patterns import SYNTAX, NoPatternError, compiled
 from corral.domain.errors import WrongUseError
 
 #: A longer line is taken for several, so that nobody has to remember one that never ends.
 LONGEST_LINE = 64 * 1024
-LONGEST_PATTERN = 4096
-#: For the compiled form of one pattern.
-_MOST_MEMORY = 1 << 20
 
 
 class Pattern:
@@ -19,24 +17,10 @@ class Pattern:
 
     def __init__(self, text: str, name: str) -> None:
         """`name` is what the caller knows it by, should it be wrong."""
-        # 10 ms to load, and most who run commands never ask for one.
-        import re2
-
-        encoded = text.encode("utf-8", "surrogateescape")
-        if len(encoded) > LONGEST_PATTERN:
-            raise WrongUseError(f"{name} is longer than {LONGEST_PATTERN} bytes", "look for less")
-        options = re2.Options()
-        options.never_nl = True
-        options.log_errors = False
-        options.max_mem = _MOST_MEMORY
         try:
-            self._regexp: Any = re2.compile(b"(?m)" + encoded, options)
-        except re2.error as error:
-            why = error.args[0]
-            said = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
-            raise WrongUseError(
-                f"{name} is no pattern: {said.replace('(?m)', '', 1)}", "it is RE2: github.com/google/re2/wiki/Syntax"
-            ) from None
+            self._regexp: Any = compiled(text, crosses_lines=False)
+        except NoPatternError as error:
+            raise WrongUseError(f"{name} is no pattern: {error}", SYNTAX) from None
 
     def found(self, line: bytes) -> bool:
         """True if it is in that line."""

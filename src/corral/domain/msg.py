@@ -86,6 +86,8 @@ class Mail:
         #: By sender and key.
         self._keys: dict[tuple[str, str], int] = {}
         self._unacked: dict[str, dict[int, Message]] = {}
+        #: Those of them that the party has not been told of in any way.
+        self._untold: dict[str, dict[int, Message]] = {}
         self._mailbox_weights: dict[str, int] = {}
         self._weight = 0
         #: Messages that all recipients acked, and since when, in that order.
@@ -121,6 +123,10 @@ class Mail:
         """What is in the mailbox of a party and not acked, the oldest first."""
         box = self._unacked.get(party, {})
         return [(message, self._deliveries[number, party]) for number, message in box.items()]
+
+    def untold(self, party: str) -> list[Message]:
+        """What is in the mailbox of a party and still stored: it was neither injected nor read. The oldest first."""
+        return list(self._untold.get(party, {}).values())
 
     def sent(self, party: str) -> list[Message]:
         """What a party sent and what is still kept, the oldest first."""
@@ -179,6 +185,7 @@ class Mail:
         more = {"read_at": time} if state == ACKED and before.read_at is None else {}
         now = replace(before, state=state, note=note, **{at: time, **more})
         self._deliveries[number, party] = now
+        self._is_told(number, party)
         if state == ACKED:
             self._leave_mailbox(message, party)
             self._note_finish(message)
@@ -199,7 +206,14 @@ class Mail:
             if delivery is None or delivery.state != ACKED:
                 self._unacked.setdefault(party, {})[message.number] = message
                 self._mailbox_weights[party] = self._mailbox_weights.get(party, 0) + message.share
+            if delivery is None or delivery.state == STORED:
+                self._untold.setdefault(party, {})[message.number] = message
         self._note_finish(message)
+
+    def _is_told(self, number: int, party: str) -> None:
+        untold = self._untold.get(party, {})
+        if untold.pop(number, None) is not None and not untold:
+            del self._untold[party]
 
     def _leave_mailbox(self, message: Message, party: str) -> None:
         box = self._unacked[party]

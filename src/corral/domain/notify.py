@@ -1,12 +1,10 @@
-"""How people are told that something waits for them: the settings of a team. Pure."""
+"""How people are told of what they do not see: the settings of a team. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from corral.domain.inbox_answers import ways
-from corral.domain.inbox_records import KINDS, Entry
-from corral.domain.timestamps import timestamp
+from corral.domain.notices import NOTICE_KINDS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,10 +17,10 @@ class Notify:
     desktop: bool = False
     #: Where to post it. May hold a secret: never show, journal or log it.
     webhook: str = ""
-    #: A program to run, with the entry on its standard input; empty for none.
+    #: A program to run, with the notice on its standard input; empty for none.
     command: tuple[str, ...] = ()
-    #: Which kinds of entries are told of.
-    kinds: tuple[str, ...] = KINDS
+    #: What is told of.
+    kinds: tuple[str, ...] = NOTICE_KINDS
 
 
 DEFAULT_NOTIFY = Notify()
@@ -44,27 +42,3 @@ def notify_as_json(notify: Notify) -> dict[str, object]:
 def notify_differences(old: Notify, new: Notify) -> tuple[str, ...]:
     """The keys of the file that differ: `notify.bell`."""
     return tuple(f"notify.{key}" for key, name in NOTIFY_FIELDS.items() if getattr(old, name) != getattr(new, name))
-
-
-def headline(entry: Entry) -> str:
-    """An entry in one line, for whoever is told of it."""
-    cause = entry.cause
-    whose = f"{cause.team}/{cause.agent}" if cause.agent else cause.team
-    return f"{whose} waits for you ({cause.kind})"
-
-
-def told(entry: Entry) -> dict[str, object]:
-    """What a webhook or a command gets: an entry as `corral inbox show --json` tells it, without the whole screen."""
-    cause = entry.cause
-    return {
-        "entry": entry.number,
-        "team": cause.team,
-        "agent": cause.agent,
-        "kind": cause.kind,
-        "since": timestamp(entry.since),
-        "what": cause.what,
-        "lines": list(cause.lines),
-        "options": [{"option": choice.number, "text": choice.text} for choice in cause.choices],
-        "can": ways(entry),
-        "text": f"{headline(entry)}: {cause.what}",
-    }

@@ -52,6 +52,8 @@ class Pattern:
     beginning: tuple[str, ...] = field(compare=False, repr=False)
     #: How many `*`, `**`, sets in brackets and runs of `?` it has; what a slash at its end stands for is none.
     wildcards: int = field(default=0, compare=False, repr=False)
+    #: The first of its parts that has `**` in it and is not all of it; empty if there is none.
+    doubled: str = field(default="", compare=False, repr=False, kw_only=True)
     #: A bit for each of its steps that is `**`.
     _deep: int = field(default=0, compare=False, repr=False)
     #: Its parts side by side, once they were needed.
@@ -121,7 +123,10 @@ class Pattern:
 
 @lru_cache(_MOST_KNOWN)
 def parse(text: str) -> Pattern:
-    """Read a pattern; a `./` at its beginning is left out. Raises `WrongUseError`, which says what is wrong with it."""
+    """Read a pattern; a `./` at its beginning is left out. Raises `WrongUseError`, which says what is wrong with it.
+
+    `a**b`, which nobody may ask for (`check_request`), is read as `a*b`: such leases were granted once.
+    """
     if text.startswith("./"):
         return parse(text.removeprefix("./") or "**")
     if len(text) > LONGEST_PATTERN:
@@ -131,12 +136,15 @@ def parse(text: str) -> Pattern:
     parts = _parts(text)
     below = not parts[-1]
     steps: list[_Step] = []
+    doubled = ""
     for part in parts[:-1] if below else parts:
         if part == "**":
             if not steps or steps[-1] is not _DEEP:
                 steps.append(_DEEP)
         else:
-            steps.append(_part(text, part))
+            step = _part(text, part)
+            steps.append(step)
+            doubled = doubled or (part if step.doubled else "")
     beginning = tuple(_beginning(steps))
     wildcards = sum(1 if isinstance(step, _Deep) else step.wildcards for step in steps)
     deep = sum(isinstance(step, _Deep) for step in steps)
@@ -145,7 +153,7 @@ def parse(text: str) -> Pattern:
         if steps and steps[-1] is _DEEP:
             steps.pop()
         steps += [AnyPart, _DEEP]
-    found = Pattern(text, tuple(steps), beginning, wildcards, _deep_bits(steps))
+    found = Pattern(text, tuple(steps), beginning, wildcards, _deep_bits(steps), doubled=doubled)
     _check_bounds(_shown(text), wildcards, deep, found.rest)
     return found
 
@@ -160,7 +168,12 @@ def folded(pattern: Pattern) -> Pattern:
 
 
 def check_request(patterns: Sequence[Pattern]) -> None:
-    """Raise `WrongUseError` if these are too much to be asked for at once: each is compared with all others hold."""
+    """Raise `WrongUseError` if these cannot be asked for: they mean something else than they seem to, or are too much
+    at once, since each is compared with all that others hold.
+    """
+    for one in patterns:
+        if one.doubled:
+            raise _doubled(one)
     wildcards, rest = sum(one.wildcards for one in patterns), sum(len(one.rest) for one in patterns)
     if wildcards > MOST_WILDCARDS_AT_ONCE:
         what, most = f"{wildcards} wildcards (* ? ** and sets in brackets)", MOST_WILDCARDS_AT_ONCE
@@ -171,6 +184,16 @@ def check_request(patterns: Sequence[Pattern]) -> None:
     raise WrongUseError(
         f"these {len(patterns)} patterns have {what} together",
         f"at most {most} are possible at once: ask for some, then for the others, or for directories as a whole (src/)",
+    )
+
+
+def _doubled(pattern: Pattern) -> WrongUseError:
+    before, _, after = (half.strip("*") for half in pattern.doubled.partition("**"))
+    deep = f"{before}/**/{after}" if before and after else f"{before}*/**" if before else f"**/*{after}"
+    return WrongUseError(
+        f"{_shown(pattern.text)} has ** in {_shown(pattern.doubled)}, and it has to be a whole part between slashes",
+        f"* is any name within one directory ({_shown(re.sub(r'[*]+', '*', pattern.doubled))}), "
+        f"** any number of directories ({_shown(deep)})",
     )
 
 

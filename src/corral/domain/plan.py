@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from corral.domain import states
+from corral.domain import lifecycle, states
 from corral.domain.errors import NotFoundError
 from corral.domain.records import Agent
 from corral.domain.spec_fingerprint import differences, split_differences
@@ -47,17 +47,19 @@ def make_plan(
     *,
     only: Collection[str] = (),
     restart_changed: bool = False,
+    by_person: bool = True,
 ) -> list[Step]:
     """One step an agent, in the order of the file; agents that are no longer declared come last.
 
-    `declared` are names with fingerprints; `only` limits the plan to some of them.
+    `declared` are names with fingerprints; `only` limits the plan to some of them. If no person asks, what Corral
+    itself had stopped for good stays so, unless it is named.
     """
     names = [name for name, _ in declared]
     unknown = sorted(set(only) - set(names))
     if unknown:
         raise NotFoundError(f"{', '.join(unknown)}: not declared in this file", f"declared are: {', '.join(names)}")
     steps = [
-        _step(name, fingerprint, known.get(name), restart_changed=restart_changed)
+        _step(name, fingerprint, known.get(name), restart_changed=restart_changed, may_wake=by_person or name in only)
         for name, fingerprint in declared
         if not only or name in only
     ]
@@ -66,9 +68,13 @@ def make_plan(
     return steps
 
 
-def _step(name: str, fingerprint: Mapping[str, str], agent: Agent | None, *, restart_changed: bool) -> Step:
+def _step(
+    name: str, fingerprint: Mapping[str, str], agent: Agent | None, *, restart_changed: bool, may_wake: bool
+) -> Step:
     if agent is None:
         return Step(name, START)
+    if lifecycle.stays_stopped(agent) and not may_wake:
+        return Step(name, KEEP)
     differs = tuple(differences(agent.fingerprint, fingerprint))
     if agent.state in states.AT_REST or agent.state in (states.PENDING, states.BACKOFF):
         # Also one that its policy would start in a while: who says `up` means now, and with this environment.

@@ -16,6 +16,7 @@ from corral.domain.notify import DEFAULT_NOTIFY, Notify
 from corral.domain.port_blocks import DEFAULT_POOL, Pool
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
 from corral.domain.ready_rules import NO_RULE, ReadyRule
+from corral.domain.recording import DEFAULT_RECORDING, Recording
 from corral.domain.supervision import DEFAULT_SUPERVISION, Supervision
 from corral.domain.terminals import TMUX
 from corral.domain.upkeep import DEFAULT_UPKEEP, Upkeep
@@ -65,6 +66,8 @@ class Team:
     supervision: Supervision = DEFAULT_SUPERVISION
     #: How people are told that something of it waits for them.
     notify: Notify = DEFAULT_NOTIFY
+    #: Whether its terminals are recorded.
+    recording: Recording = DEFAULT_RECORDING
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,11 +172,15 @@ class Agent:
     crashes: int = 0
     #: The last lines that its last run had to say; kept while it is `backoff` or `failed`.
     last_words: str = ""
-    #: While Corral itself ends it: what is to become of it then, one of `lifecycle.AFTERWARDS`.
+    #: While Corral itself ends it, and if it stays so: what is to become of it, one of `lifecycle.AFTERWARDS`.
     afterwards: str = ""
     #: Unix time at which it was told that it seems to be stuck, and since when a person is asked; 0 for not.
     nudged_at: float = 0.0
     stuck_since: float = 0.0
+    #: Why it could not be told before a person was asked; empty if it was, or was not to be.
+    not_nudged: str = ""
+    #: Why its present run is not up though its time for that is over (`starting`); empty if it is not late.
+    late: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -198,6 +205,8 @@ class Place:
     since: float
     #: Who has it started: a person, or the supervisor by its restart policy.
     who: Who
+    #: How the run ended that the restart policy starts anew; empty if it is there for another reason.
+    ended: str = ""
 
 
 #: Corral itself, when it acts on what it observed.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from corral.domain.activity import PERMISSION, QUESTION, TRUST, WAITING
+from corral.domain.screen_patterns import Shown, found_in
+
+#: What a program asks in a dialog, which takes the place of its composer.
+ASKING = (PERMISSION, QUESTION, TRUST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +27,19 @@ class Rule:
     #: A regular expression for what takes several lines together, `^` and `$` being the ends of lines: it must be found
     #: in the screen as a whole.
     block: str = ""
-    #: Regular expressions; none may be found in any line.
+    #: Regular expressions; none may be found in any line. Of one that waits and has `lines`, in any below those: what
+    #: stands above is what it asks about, and whoever wrote that could hide the question with it.
     unless: tuple[str, ...] = ()
     #: A regular expression for the title that the program gave its terminal; empty: whatever it is.
     title: str = ""
     #: The keys that say yes and no to it, as tmux names them; empty if it cannot be answered by a key.
     approve: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    #: A regular expression for the choice that is a field for words: `option` is its number, and `text` what was typed
+    #: there. It is looked for as `block` is, and the lowest counts; empty if there is no such choice.
+    words: str = ""
+    #: A regular expression for the composer of the program, looked for as `words` is; empty if nobody knows it.
+    composer: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +64,7 @@ class Trial:
 
 def read(rules: Sequence[Rule], lines: Sequence[str], title: str = "") -> Reading | None:
     """What the first rule that fits says; None if none does."""
-    shown = _Shown(lines)
+    shown = Shown(lines)
     for rule in rules:
         trial = _tried(rule, shown, title)
         if not trial.why_not:
@@ -64,48 +74,38 @@ def read(rules: Sequence[Rule], lines: Sequence[str], title: str = "") -> Readin
 
 def tried(rules: Sequence[Rule], lines: Sequence[str], title: str = "") -> list[Trial]:
     """How each rule fares, in order. The first that fits is the one that counts."""
-    shown = _Shown(lines)
+    shown = Shown(lines)
     return [_tried(rule, shown, title) for rule in rules]
 
 
-class _Shown:
-    """A screen, as rules look at it."""
-
-    def __init__(self, lines: Sequence[str]) -> None:
-        whole = [line.rstrip() for line in lines]
-        #: The lines that show anything, from below: there is what counts, and no pattern may match an empty line.
-        self.lines = [line for line in reversed(whole) if line]
-        self.text = "\n".join(whole)
-
-    def line(self, pattern: str) -> str | None:
-        """The lowest line that the pattern is found in."""
-        search = _search(pattern)
-        return next((line for line in self.lines if search(line)), None)
-
-
-def _tried(rule: Rule, shown: _Shown, title: str) -> Trial:
-    if rule.title and not _search(rule.title)(title):
+def _tried(rule: Rule, shown: Shown, title: str) -> Trial:
+    if rule.title and not found_in(rule.title, title):
         return Trial(rule=rule, why_not=f"the title {title!r} does not match {rule.title!r}")
-    first = ""
+    first, last = "", -1
     for number, pattern in enumerate(rule.lines):
-        found = shown.line(pattern)
+        found = shown.lowest(pattern)
         if found is None:
             return Trial(rule=rule, why_not=f"no line matches {pattern!r}")
+        last = max(last, found)
         if number == 0:
-            first = found
+            first = shown.lines[found]
+    if rule.about in ASKING and rule.lines and is_above_composer(rule, shown):
+        return Trial(rule=rule, why_not="the composer (draft) is below, so this is text that was said before")
     for pattern in rule.unless:
-        spoils = shown.line(pattern)
-        if spoils is not None:
-            return Trial(rule=rule, why_not=f"the line {spoils.strip()!r} matches {pattern!r}, which it must not")
+        spoils = shown.lowest(pattern)
+        if spoils is not None and (rule.says != WAITING or spoils > last):
+            line = shown.lines[spoils].strip()
+            return Trial(rule=rule, why_not=f"the line {line!r} matches {pattern!r}, which it must not")
     if rule.block:
         # Last, because it takes the longest.
-        block = _search(rule.block)(shown.text)
+        block = shown.block(rule.block)
         if block is None:
             return Trial(rule=rule, why_not=f"the screen does not match {rule.block!r}")
-        first = first or next((line for line in block[0].split("\n") if any(map(str.isalnum, line))), block[0].strip())
+        first = first or next((line for line in block.split("\n") if any(map(str.isalnum, line))), block.strip())
     return Trial(rule=rule, line=first)
 
 
-@functools.lru_cache(maxsize=2048)
-def _search(pattern: str) -> Callable[[str], re.Match[str] | None]:
-    return re.compile(pattern, re.MULTILINE).search
+def is_above_composer(rule: Rule, shown: Shown) -> bool:
+    """True if a composer ends in the lowest line that the rule names, or below: then keys go into that one."""
+    end = shown.lowest_end(rule.composer) if rule.composer else None
+    return end is not None and end >= max((at for at in map(shown.lowest, rule.lines) if at is not None), default=0)

@@ -34,6 +34,13 @@ STATES = (*WAY, FAILED, UNKNOWN)
 
 # What is under way.
 PASTING, ENTERING, PROVING = "pasting", "entering", "proving"
+#: A hook of the agent is handing it over.
+TELLING = "telling"
+
+#: A hook hands over no longer text: agents cut off what is longer than they like.
+LONGEST_TOLD = 4000
+#: With one of these, words are a command to the agent's program, which only its composer understands.
+_COMMANDS = ("/", "!", "#", "@", "$", "?", "&")
 
 #: For one agent, so many may wait, and so many bytes of them.
 MOST_WAITING, MOST_WAITING_BYTES = 1000, 32 << 20
@@ -63,6 +70,10 @@ class Send:
     enter: bool = True
     #: The agent's standard input ends with it.
     last: bool = False
+    #: It is for this moment: if it cannot be typed now, it is not typed at all.
+    at_once: bool = False
+    #: It does not wait for the first prompt of its agent's run.
+    ahead: bool = False
     #: The run whose first prompt it is; empty for any other.
     prompt_of: str = ""
     state: str = QUEUED
@@ -92,6 +103,16 @@ class Send:
         """Some of it may have been typed."""
         return bool(self.step) or self.state != QUEUED
 
+    def may_be_told(self, text: str) -> bool:
+        """True if a hook may hand this over, with that text, in place of typing it.
+
+        Not what is no message for the model, or longer than a hook can say. And only what a person or Corral itself
+        wrote: some agents take what a hook says for more than what is typed, and no agent should speak so to another.
+        """
+        if self.was_begun or not self.enter or self.last or self.prompt_of or self.at_once or self.by.agent:
+            return False
+        return len(text) <= LONGEST_TOLD and not text.lstrip().startswith(_COMMANDS)
+
     def reached(self, state: str) -> bool:
         """True if it got so far, or further."""
         return self.state in WAY and WAY.index(self.state) >= WAY.index(state)
@@ -115,9 +136,10 @@ class Line:
             self._put(send)
 
     def add(self, send: Send) -> None:
-        """Put a new one at the end of its line. `RefusedError` if that is too long."""
+        """Put a new one in its line. `RefusedError` if that is too long; but what all wait for finds a place."""
         waiting = self.waiting(send.key)
-        if len(waiting) >= MOST_WAITING or sum(one.bytes for one in waiting) + send.bytes > MOST_WAITING_BYTES:
+        is_full = len(waiting) >= MOST_WAITING or sum(one.bytes for one in waiting) + send.bytes > MOST_WAITING_BYTES
+        if is_full and not send.prompt_of:
             raise RefusedError(
                 f"{len(waiting)} messages wait for {send.agent} already, which is as much as is kept",
                 f"corral send --status {waiting[0].message} tells what the first of them waits for",
@@ -143,9 +165,15 @@ class Line:
                 waiting.remove(send.number)
             self._over[send.number] = None
         elif send.number not in waiting:
-            waiting.append(send.number)
+            waiting.insert(self._place(send, waiting), send.number)
         if not waiting:
             del self._waiting[send.key]
+
+    def _place(self, send: Send, waiting: Sequence[int]) -> int:
+        """Where in its line a new one stands: at the end; but a first prompt before all that were not begun."""
+        if not send.prompt_of:
+            return len(waiting)
+        return next((at for at, number in enumerate(waiting) if not self._sends[number].was_begun), len(waiting))
 
     def get(self, message: str) -> Send:
         """The message of that id, or `NotFoundError`."""

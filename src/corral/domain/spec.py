@@ -13,8 +13,8 @@
     env = { NODE_ENV = "test" }
     restart = "on-failure"        # never (default) | on-failure | always; or { policy = "…", attempts = 5, … }
     check = "make ping"           # exit code 0: it is well; or { command = "…", every = "30s", … }
-    start_timeout = "1m"          # the check may fail for so long after a start
-    stuck_after = "20m"           # it works, and its screen has not changed for so long
+    start_timeout = "1m"          # it is to be ready by then, and its check may fail for so long
+    stuck_after = "20m"           # it works, and its screen has shown nothing new for so long
     nudge = "Are you stuck?"      # said to it then, before a person is told
     lifetime = "8h"               # it is stopped after so long
     prompt = "…"                  # first message, delivered when the agent is ready
@@ -71,6 +71,10 @@
     command = ["notify-me"]       # run this, with the entry as JSON on its standard input
     for = ["permission"]          # only of these kinds; without it, of all
 
+    [recording]                   # record what terminals show: corral replay; without this table, nothing is
+    keep = "30d"                  # how long
+    max_size = "256M"             # how much of each agent; the oldest goes first
+
 This is the only module of its family that others import, but for `spec_text`, which spares `corral up` the rest.
 Nothing here touches a file: the caller reads it.
 """
@@ -110,6 +114,7 @@ from corral.domain.spec_ports import KEYS as PORTS_KEYS
 from corral.domain.spec_ports import read_pool
 from corral.domain.spec_problems import Problems
 from corral.domain.spec_processes import read_process_limits
+from corral.domain.spec_recording import read_recording
 from corral.domain.spec_supervision import KEYS as SUPERVISION_KEYS
 from corral.domain.spec_supervision import read_supervision
 from corral.domain.spec_syntax import load
@@ -137,7 +142,7 @@ __all__ = [
 
 _TABLES = (
     *("team", "defaults", "containment", "processes", "ports", "leases", "merge", "enforcement", "supervision"),
-    *("notify", "agents"),
+    *("notify", "recording", "agents"),
 )
 _TABLE_ALIASES = {
     "agent": "agents",
@@ -148,6 +153,7 @@ _TABLE_ALIASES = {
     "lease": "leases", "locks": "leases",
     "enforce": "enforcement", "guard": "enforcement", "hooks": "enforcement",
     "alert": "notify", "alerts": "notify", "notifications": "notify", "notification": "notify",
+    "record": "recording", "recordings": "recording", "asciicast": "recording", "replay": "recording",
     "attendance": "supervision", "supervise": "supervision", "supervisor": "supervision",
     "merging": "merge", "merge_queue": "merge", "queue": "merge",
 }  # fmt: skip
@@ -198,6 +204,7 @@ def parse(text: str, file: str) -> TeamSpec:
     )
     enforcement = read_enforcement(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES})
     notify = read_notify(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES})
+    recording = read_recording(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES})
     supervision = read_supervision(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_PROCESSES})
     bounds = read_bounds(team, _defaults_table(root))
     agents: tuple[AgentSpec, ...] = ()
@@ -226,6 +233,7 @@ def parse(text: str, file: str) -> TeamSpec:
         enforcement=enforcement,
         supervision=supervision,
         notify=notify,
+        recording=recording,
     )
 
 

@@ -12,6 +12,7 @@ from corral.domain.notify import DEFAULT_NOTIFY, Notify
 from corral.domain.port_blocks import DEFAULT_POOL, Pool
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
 from corral.domain.ready_rules import NO_RULE, ReadyRule
+from corral.domain.recording import DEFAULT_RECORDING, Recording
 from corral.domain.supervision import DEFAULT_SUPERVISION, Supervision
 from corral.domain.terminals import TMUX
 from corral.domain.upkeep import DEFAULT_UPKEEP, Upkeep
@@ -112,6 +113,8 @@ class TeamSpec:
     supervision: Supervision = DEFAULT_SUPERVISION
     #: How people are told that something of it waits for them.
     notify: Notify = DEFAULT_NOTIFY
+    #: Whether its terminals are recorded.
+    recording: Recording = DEFAULT_RECORDING
 
     @property
     def base(self) -> str:

@@ -1,9 +1,9 @@
-"""The `[notify]` table of a `corral.toml`: how people are told that something waits for them."""
+"""The `[notify]` table of a `corral.toml`: how people are told of what they do not see."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from corral.domain.inbox_records import KINDS
+from corral.domain.notices import NOTICE_KINDS
 from corral.domain.notify import DEFAULT_NOTIFY, NOTIFY_FIELDS, Notify
 from corral.domain.spec_problems import did_you_mean, one_of
 from corral.domain.spec_table import Table
@@ -16,7 +16,10 @@ ALIASES = {
     "exec": "command", "program": "command", "run": "command", "script": "command",
     "about": "for", "events": "for", "kinds": "for", "on": "for", "when": "for",
 }  # fmt: skip
-_KIND_ALIASES = {"approval": "permission", "crash": "failed", "merge": "conflict", "error": "failed", "hung": "stuck"}
+_KIND_ALIASES = {
+    "approval": "permission", "crash": "failed", "merge": "conflict", "error": "failed", "hung": "stuck",
+    "alone": "unattended", "paused": "unattended", "expired": "lifetime", "expiring": "lifetime",
+}  # fmt: skip
 _LONGEST_URL, _MOST_WORDS, _LONGEST_WORD = 2000, 64, 4096
 _WEBHOOK_EXAMPLE = 'webhook = "https://example.org/hook"'
 _COMMAND_EXAMPLE = 'command = ["notify-me"]'
@@ -71,9 +74,9 @@ def _kinds(table: Table) -> tuple[str, ...]:
     if said is None:
         return DEFAULT_NOTIFY.kinds
     for word in said:
-        if word not in KINDS:
-            meant = did_you_mean(word, KINDS, _KIND_ALIASES) if isinstance(word, str) else None
+        if word not in NOTICE_KINDS:
+            meant = did_you_mean(word, NOTICE_KINDS, _KIND_ALIASES) if isinstance(word, str) else None
             hint = f"did you mean '{meant}'? " if meant else ""
-            table.wrong("for", f"{word!r} is nothing that somebody waits for", f"{hint}It is {one_of(KINDS)}")
+            table.wrong("for", f"{word!r} is nothing that people are told of", f"{hint}It is {one_of(NOTICE_KINDS)}")
             return DEFAULT_NOTIFY.kinds
-    return tuple(kind for kind in KINDS if kind in said)
+    return tuple(kind for kind in NOTICE_KINDS if kind in said)

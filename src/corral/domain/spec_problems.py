@@ -68,7 +68,8 @@ def bad_spec(problems: list[Problem], left_out: int = 0) -> BadSpecError:
         remedy = problems[0].remedy
     else:
         remedy = "\n".join(f"line {problem.line}: {problem.remedy}" for problem in problems)
-    return BadSpecError("\n".join(messages), remedy, problems=[asdict(problem) for problem in problems])
+    more = {"left_out": left_out} if left_out else {}
+    return BadSpecError("\n".join(messages), remedy, problems=[asdict(problem) for problem in problems], **more)
 
 
 def shown_path(path: Path) -> str:

@@ -1,7 +1,6 @@
 """What an agent's table says of its kind: whether it is a service, and when it counts as ready."""
 
-import re
-
+from corral.domain.bounded_patterns import SYNTAX, NoPatternError, compiled
 from corral.domain.kinds import AGENT, KINDS, SERVICE
 from corral.domain.port_blocks import HIGHEST, PORT_VARIABLE
 from corral.domain.ready_rules import NO_RULE, ReadyRule
@@ -24,7 +23,7 @@ _RULE_ALIASES = {
     "line": "log", "output": "log", "pattern": "log", "regex": "log",
     "check": "command", "cmd": "command", "exec": "command", "healthcheck": "command", "run": "command",
 }  # fmt: skip
-_EXAMPLE = 'ready = { port = "web" }'
+READY_EXAMPLE = 'ready = { port = "web" }'
 _LONGEST = 8192
 
 
@@ -38,13 +37,13 @@ def read_kind(table: Table, prompt: str) -> str:
 
 def read_ready_rule(table: Table, ports: tuple[str, ...]) -> ReadyRule:
     """When it counts as ready; `ports` are the names of its own."""
-    rule = table.table("ready", _EXAMPLE)
+    rule = table.table("ready", READY_EXAMPLE)
     if rule is None:
         return NO_RULE
     rule.only(_RULES, _RULE_ALIASES)
     said = [name for name in _RULES if name in rule.data]
     if len(said) != 1:
-        table.wrong("ready", "this needs one of port, log and command, and only one", f"such as {_EXAMPLE}")
+        table.wrong("ready", "this needs one of port, log and command, and only one", f"such as {READY_EXAMPLE}")
         return NO_RULE
     if said == ["port"]:
         return ReadyRule(port=_port(rule, ports))
@@ -61,7 +60,7 @@ def _port(rule: Table, ports: tuple[str, ...]) -> str:
         return str(value)
     if not isinstance(value, str):
         message = f"this must be a name or a number, not {type_word(type(value))}"
-        rule.wrong("port", message, f"a name from ports, such as {_EXAMPLE}")
+        rule.wrong("port", message, f"a name from ports, such as {READY_EXAMPLE}")
         return ""
     if value not in ports and value != PORT_VARIABLE:
         meant = did_you_mean(value, ports)
@@ -73,9 +72,11 @@ def _port(rule: Table, ports: tuple[str, ...]) -> str:
 def _log(rule: Table) -> str:
     pattern = _text(rule, "log", 'log = "listening on"')
     try:
-        re.compile(pattern)
-    except re.error as error:
-        rule.wrong("log", f"this is no regular expression: {error}", "put a backslash before what is meant as it is")
+        if pattern:
+            compiled(pattern, crosses_lines=False)
+    except NoPatternError as error:
+        remedy = f"put a backslash before what is meant as it is; {SYNTAX}"
+        rule.wrong("log", f"this is no regular expression: {error}", remedy)
     return pattern
 
 

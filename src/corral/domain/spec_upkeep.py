@@ -3,6 +3,7 @@
 from corral.domain.restarts import DEFAULT_RESTART_LIMITS, RESTART_LIMIT_NAMES, RestartLimits
 from corral.domain.spec_durations import read_duration, shown_duration
 from corral.domain.spec_model import DEFAULT_RESTART, RESTARTS
+from corral.domain.spec_services import READY_EXAMPLE
 from corral.domain.spec_table import Table, type_word
 from corral.domain.upkeep import DEFAULT_NUDGE, Check, Upkeep
 
@@ -79,9 +80,11 @@ def read_upkeep(table: Table, restarts: RestartLimits) -> Upkeep:
     stuck_after = _seconds(table, "stuck_after")
     if nudge is not None and "stuck_after" not in table.data:
         table.wrong("nudge", "nobody looks whether this agent is stuck", 'add stuck_after = "20m"')
+    start_timeout = _start_timeout(table)
     return Upkeep(
         restarts=restarts,
-        check=_check(table),
+        check=_check(table, start_timeout),
+        start_timeout=start_timeout,
         stuck_after=stuck_after,
         nudge=DEFAULT_NUDGE if nudge is None else nudge.strip(),
         lifetime=_seconds(table, "lifetime"),
@@ -92,13 +95,16 @@ def _policy(table: Table, key: str) -> str:
     return table.word(key, RESTARTS, DEFAULT_RESTART, wrong="is no restart policy", example="on-failure")
 
 
-def _check(table: Table) -> Check | None:
-    start_timeout = _seconds(table, "start_timeout")
+def _start_timeout(table: Table) -> float | None:
+    if "start_timeout" in table.data and not any(key in table.data for key in ("check", "ready", "prompt")):
+        message = "without ready, prompt and check nobody can tell whether it has started"
+        table.wrong("start_timeout", message, f"add {READY_EXAMPLE} or {_CHECK_EXAMPLE}: it says when it has")
+    return _seconds(table, "start_timeout")
+
+
+def _check(table: Table, start_timeout: float | None) -> Check | None:
     value = table.data.get("check")
     if value is None:
-        if "start_timeout" in table.data:
-            remedy = f"add {_CHECK_EXAMPLE}: it says when the agent has started"
-            table.wrong("start_timeout", "without a check nobody can tell whether it has started", remedy)
         return None
     if not isinstance(value, str | dict):
         table.wrong("check", f"this must be a string or a table, not {type_word(type(value))}", _CHECK_EXAMPLE)

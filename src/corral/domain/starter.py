@@ -77,6 +77,7 @@ def starter(around: Surroundings) -> Starter:
     if examples:
         blocks.append(_EXAMPLES_OPENING)
         blocks += [_commented(_example_block(agent, workspace)) for agent in examples]
+    blocks += [_MORE_OPENING, *map(_commented, _more())]
     return Starter(
         team=team,
         agents=tuple(agent.name for agent in agents),
@@ -89,6 +90,10 @@ _OPENING = [
     "# The team of this directory. `corral up` starts it, `corral ps` shows it, `corral attach NAME` joins an",
     "# agent, `corral down` takes everything away again. Change this file as you like and say `corral up` again:",
     "# it tells you what differs.",
+]
+_MORE_OPENING = [
+    "# For later: a service, and what happens when nobody looks. Take away the '# ' in front of a whole table, and fit",
+    "# it to what you have. There are more keys than these: docs/reference/corral-toml.md has them all.",
 ]
 _EXAMPLES_OPENING = ["# More agents to choose from: take away the '# ' in front of one, once it is installed."]
 
@@ -135,6 +140,7 @@ def _agent_block(agent: KnownAgent, workspace: str) -> list[str]:
         _explained("# count = 2", f"several of it: {agent.name}-1 and {agent.name}-2"),
         _explained('# env = { NODE_ENV = "test" }', "variables for it; keep secrets out of a file that you commit"),
         _explained('# prompt = "Read the README first."', "its first message, delivered when it is ready"),
+        _explained('# after = ["web"]', "start it once others are ready, such as the service at the end"),
     ]
     return [
         f"# {_comment(agent.title)}. {_comment(agent.note)}".rstrip(),
@@ -144,6 +150,32 @@ def _agent_block(agent: KnownAgent, workspace: str) -> list[str]:
         _explained('restart = "never"', "when it ends, start it again? never | on-failure | always"),
         *optional,
     ]
+
+
+def _more() -> tuple[list[str], ...]:
+    """Tables for what comes after the first agents, each a good one as it is."""
+    return (
+        [
+            _explained("[agents.web]", "each agent has ports of its own; PORT is the first of them"),
+            'command = "python3 -m http.server $PORT"',
+            _explained('kind = "service"', "it serves the others, and nobody speaks to it"),
+            _explained('workspace = "shared"', "it serves what is in this directory"),
+            _explained('ready = { port = "PORT" }', 'what has after = ["web"] is started once this answers'),
+            _explained(
+                'check = "curl -f localhost:$PORT"', "if this keeps failing, it is ended, then started again if …"
+            ),
+            _explained('restart = "on-failure"', "… this says so"),
+        ],
+        [
+            "[supervision]",
+            _explained('unattended = { after = "8h" }', "pause the team when nobody has looked after it for so long"),
+            _explained("max_agents = 4", "the others wait until one of these has ended"),
+        ],
+        [
+            "[notify]",
+            _explained("desktop = true", "tell you on your desktop when an agent waits for you"),
+        ],
+    )
 
 
 _WORKSPACES = 'worktree: a copy and a branch of its own | shared: with the others | "some/dir"'

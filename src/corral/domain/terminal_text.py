@@ -20,8 +20,14 @@ _LAST_COLUMN = 1000
 #: Final characters of control sequences that go to another row, or move the rows themselves.
 _LEAVE_ROW = frozenset("ABEFHLMSTdefr")
 _ESCAPES_LEAVE_ROW = frozenset("DEMc")
+#: Final characters of those that go back up, or to a place on the screen, and so to what was printed before.
+_GO_BACK = frozenset("AFHdf")
+#: A program that only clears its screen now and then, as shells do, goes back fewer times.
+_REPAINTS_FROM = 6
 #: Private modes that put another screen in front of this one.
 _OTHER_SCREEN = frozenset({"?47", "?1047", "?1049"})
+#: The one that has a picture shown when it is whole.
+_PICTURE = "?2026"
 
 
 class TextCleaner:
@@ -31,10 +37,11 @@ class TextCleaner:
     and tabs. A line that is not finished yet is held back; `finish` gives it.
     """
 
-    __slots__ = ("_at", "_edited", "_line", "_out", "_parameters", "_restarted", "_state")
+    __slots__ = ("_at", "_edited", "_line", "_out", "_parameters", "_restarted", "_state", "_went_back")
 
     def __init__(self) -> None:
         self._out: list[str] = []
+        self._went_back = 0
         self._reset()
 
     def _reset(self) -> None:
@@ -67,6 +74,11 @@ class TextCleaner:
             self._out.append(self._finished())
         self._reset()
         return self._taken()
+
+    @property
+    def repaints(self) -> bool:
+        """True if the output so far was painted over again and again: its lines are then fragments of pictures."""
+        return self._went_back >= _REPAINTS_FROM
 
     def _taken(self) -> str:
         text = "".join(self._out)
@@ -146,10 +158,14 @@ class TextCleaner:
         elif not self._parameters or self._parameters[0] in "0123456789;":
             self._act(letter)
         elif letter in "hl" and self._parameters in _OTHER_SCREEN:
+            self._went_back += _REPAINTS_FROM
             self._leave_row()
+        elif letter == "h" and self._parameters == _PICTURE:
+            self._went_back += 1
 
     def _act(self, final: str) -> None:
         if final in _LEAVE_ROW or (final == "J" and self._parameters not in ("", "0")):
+            self._went_back += final in _GO_BACK
             self._leave_row()
         elif final in "JK":
             self._erase(self._parameters)

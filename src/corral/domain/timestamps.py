@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
 def timestamp(seconds: float) -> str:
     """Unix seconds as RFC 3339 in UTC, with milliseconds."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+    second, microseconds = divmod(round(seconds * 1_000_000), 1_000_000)
+    return f"{_second(second)}.{microseconds // 1000:03d}Z"
+
+
+@lru_cache(maxsize=64)
+def _second(second: int) -> str:
+    """Much of what is told in a second is of that second, or of the one in which something else will be."""
+    return datetime.fromtimestamp(second, UTC).isoformat()[:-6]

@@ -78,6 +78,12 @@ def own_scopes(scope: str, pid: int | str) -> tuple[str, str]:
     return scope, f"{scope.removesuffix('.scope')}.{pid}.scope"
 
 
+def is_own_place(scope: str, instance: str) -> bool:
+    """True for scopes of this instance by any of their names, except for the plain name of an agent's scope."""
+    beside = scope.startswith("corral.") and scope.endswith(".scope") and f".{instance[:_SHORT]}." in scope
+    return beside or is_of_instance(scope, instance)
+
+
 def is_slice(name: str) -> bool:
     """True if systemd can have a slice of this name."""
     return len(name) <= _LONGEST and (name == "-.slice" or _SLICE.fullmatch(name) is not None)

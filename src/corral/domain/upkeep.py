@@ -38,6 +38,8 @@ class Upkeep:
 
     restarts: RestartLimits = field(default_factory=lambda: DEFAULT_RESTART_LIMITS)
     check: Check | None = None
+    #: It is to be ready so long after its start; None: its table does not say (`starting`).
+    start_timeout: float | None = None
     #: It is stuck if it works and its screen has not changed for so long; None: nobody looks.
     stuck_after: float | None = None
     #: What is said to it first; empty: nothing, and a person is told at once.
@@ -55,6 +57,8 @@ def upkeep_as_values(upkeep: Upkeep) -> dict[str, object]:
     if upkeep.check is not None:
         check = upkeep.check
         values["check"] = [check.command, check.every, check.timeout, check.failures, check.start_timeout]
+    if upkeep.start_timeout is not None:
+        values["start_timeout"] = upkeep.start_timeout
     if upkeep.stuck_after is not None:
         values["stuck_after"] = upkeep.stuck_after
     if upkeep.nudge != DEFAULT_NUDGE:
@@ -65,4 +69,4 @@ def upkeep_as_values(upkeep: Upkeep) -> dict[str, object]:
 
 
 #: The keys of `upkeep_as_values`, in the order in which differences are named.
-UPKEEP_NAMES = ("check", "stuck_after", "nudge", "lifetime")
+UPKEEP_NAMES = ("check", "start_timeout", "stuck_after", "nudge", "lifetime")

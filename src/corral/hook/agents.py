@@ -1,8 +1,9 @@
 """The hook of a coding agent: what the agent says goes to the daemon as it is, and its answer to the agent.
 
 The daemon reads the agent's dialect and writes the answer in it, so that this need not load a parser: it runs before
-and after every tool that an agent uses. Only where there is no answer does it read what was said itself
-(`without_answer`).
+and after every tool that an agent uses. One request is all there is, but where the answer tells the agent of messages:
+once that is handed on, the daemon is told so, and then each is `injected`. Only where there is no answer does it read
+what was said itself (`without_answer`).
 """
 
 import os
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: More than any tool of an agent is given or gives.
 LARGEST = 32 << 20
+#: The agent waits for this as well, and it is no great matter.
+_TOLD_SECONDS = 2.0
 
 
 def run(places: "Places", program: str, event: str) -> int:
@@ -36,7 +39,10 @@ def run(places: "Places", program: str, event: str) -> int:
         response = answered(places, "POST", _question(program, event), said)
         if response is None:
             return 0  # no team is up: nobody holds anything
-        return _hand_on(response.body)
+        code, receipt = _hand_on(response.body)
+        if receipt:
+            _say_told(places, program, receipt)
+        return code
     except DaemonSilentError as error:
         message, remedy = error.message, error.remedy
     except CorralError as error:
@@ -63,11 +69,20 @@ def _question(program: str, event: str) -> str:
     )
 
 
-def _hand_on(answer: bytes) -> int:
+def _hand_on(answer: bytes) -> "tuple[int, str]":
+    """Say what is to be said; the exit code, and the word to say back for it, if there is one."""
     head, _, rest = answer.partition(b"\n")
-    code, size = head.split(b"\t")
+    code, size, *receipt = head.decode("ascii").split("\t")
     sys.stdout.buffer.write(rest[: int(size)])
     sys.stderr.buffer.write(rest[int(size) :])
     sys.stdout.flush()
     sys.stderr.flush()
-    return int(code)
+    return int(code), receipt[0] if receipt else ""
+
+
+def _say_told(places: "Places", program: str, receipt: str) -> None:
+    """The agent has been told of messages. If nobody takes note of that, it is told again: no harm in that."""
+    try:
+        answered(places, "POST", target(f"/v1/hooks/{program}/told", [("receipt", receipt)]), seconds=_TOLD_SECONDS)
+    except (DaemonSilentError, CorralError):
+        return  # what the agent does was judged, and nothing that goes wrong here may look as if it was not

@@ -38,7 +38,8 @@ def staged() -> "list[bytes]":
 class Moves:
     """What moves of refs bring about."""
 
-    def __init__(self, updates: "Sequence[Update]") -> None:
+    def __init__(self, updates: "Sequence[Update]", *, fetching: bool = False) -> None:
+        """`fetching`: tags that come are others'. Else they are looked at, since what a tag has counts as known."""
         self._fetched = [new for _, new, ref in updates if ref.startswith("refs/remotes/") and _is_commit(new)]
         branches = {new for _, new, ref in updates if ref.startswith("refs/heads/")}
         #: (old, new), old empty where there was nothing.
@@ -49,6 +50,8 @@ class Moves:
             if _is_commit(new) and not along and (ref == "HEAD" or ref.startswith("refs/heads/")):
                 # Whoever does not care what a ref was at says zeros; it is there all the same until now.
                 self._moves.append((old if _is_commit(old) else commit_of(ref), new))
+            elif ref.startswith("refs/tags/") and _is_commit(new) and not fetching and (commit := commit_of(new)):
+                self._moves.append((commit_of(old) if _is_commit(old) else commit_of(ref), commit))
 
     def at_most(self) -> "list[bytes]":
         """No path is missing here, and there may be some that are others' doing. Takes no look at other refs."""

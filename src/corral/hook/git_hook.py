@@ -12,6 +12,7 @@ from corral.domain.errors import CorralError
 from corral.domain.message_commands import send_command
 from corral.hook.asking import LOST, Asker, DaemonSilentError, refused_writes
 from corral.hook.git_changes import Moves, moves, staged
+from corral.hook.git_command import verb_of, words_above
 from corral.hook.reading_git import GitFailedError, git_path
 from corral.places import Places
 
@@ -77,7 +78,7 @@ def judge(hook: str, settings: Settings) -> int:
     refused = _judge_refs(updates, settings)
     if refused != ALLOWED:
         return refused
-    brought = Moves(updates)
+    brought = Moves(updates, fetching=verb_of(words_above()) == "fetch")
     paths = brought.at_most()
     return _judge_paths(paths, brought.exactly, settings) if paths else ALLOWED
 
@@ -90,10 +91,30 @@ def _judge_refs(updates: "Sequence[Update]", settings: Settings) -> int:
             return _refuse_stash()
         if settings.target and ref == f"refs/heads/{settings.target}" and moves(ref, new):
             return _refuse_target(settings.target)
+        if settings.target and not new.strip("0") and _is_renamed_to(settings.target, ref):
+            _put_log_back(ref)
+            return _refuse_target(settings.target)
         other = ref.removeprefix(own).partition(".")[0] if ref.startswith(own) else settings.agent
         if other != settings.agent and moves(ref, new):
             return _refuse_branch(ref, f"{settings.team}/{other}")
     return ALLOWED
+
+
+def _is_renamed_to(name: str, ref: str) -> bool:
+    """Whether a branch goes because it is to be called so (`git branch -M main`).
+
+    git asks about the old name first, and takes it away, then about the new one: refused only then, the branch is lost.
+    """
+    words = words_above()
+    return ref.startswith("refs/heads/") and verb_of(words) == "branch" and name in words
+
+
+def _put_log_back(ref: str) -> None:
+    """Undo what git has done of a rename before it asked."""
+    try:
+        os.rename(git_path("logs/refs/.tmp-renamed-log"), git_path(f"logs/{ref}"))
+    except OSError:
+        return  # there was no log, and the branch is as it was
 
 
 def _is_more_stashed() -> bool:

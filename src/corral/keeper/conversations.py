@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from corral.agents import catalogue
 from corral.domain.errors import NotFoundError
 from corral.keeper.environments import like
-from corral.ports.conversations import ConversationsSeen, ForkPoint
+from corral.ports.conversations import ConversationsSeen, ForkPoint, TranscriptOrder
 
 if TYPE_CHECKING:
     from corral.keeper.team import TeamKeeper
@@ -41,6 +41,9 @@ class ConversationVerbs:
         return await asyncio.to_thread(
             self._tools.conversations, where, own, directory=directory, since=since, session=session
         )
+
+    async def follow_transcript(self, team: str, order: TranscriptOrder) -> None:
+        self._team(team).records.follow(order)
 
     async def copy_environment(self, *, team: str, source: str, agent: str, own: dict[str, str]) -> None:
         theirs = self._tools.launches(team).environment_of(source)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from corral.domain import last_output
 from corral.domain.errors import CorralError
 from corral.keeper.runtimes import Runtimes
 
-#: Lines of the screen that are kept as an agent's last words, and their size.
-_WORDS_LINES, _WORDS_CHARACTERS = 20, 2000
 #: Lines above the screen in which the end of the record is looked for.
 _SCREEN_LINES = 2000
 
@@ -21,6 +20,4 @@ async def last_screen(runtime: Runtimes, run: str) -> list[str]:
 
 async def last_words(runtime: Runtimes, run: str) -> str:
     """The end of it, short enough for a person to read in passing."""
-    lines = await last_screen(runtime, run)
-    text = "\n".join(line.rstrip() for line in lines[-_WORDS_LINES:]).strip()
-    return text[-_WORDS_CHARACTERS:]
+    return last_output.last_words(await last_screen(runtime, run))

@@ -7,8 +7,9 @@ something and then fallen quiet, or if it never writes anything. Checked only af
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Sequence
+
+from corral.domain.screen_patterns import Shown
 
 #: A screen is looked at once output has paused this long.
 _SETTLED_SECONDS = 0.1
@@ -27,7 +28,7 @@ class ReadinessWatch:
         screen: Callable[[], Awaitable[list[str]]],
         on_ready: Callable[[str], None],
     ) -> None:
-        self._patterns = [re.compile(pattern) for pattern in patterns]
+        self._patterns = patterns
         self._screen = screen
         self._on_ready = on_ready
         self._timer: asyncio.TimerHandle | None = None
@@ -57,11 +58,11 @@ class ReadinessWatch:
             self._look = asyncio.get_running_loop().create_task(self._look_at_screen())
 
     async def _look_at_screen(self) -> None:
-        for line in await self._screen():
-            for pattern in self._patterns:
-                if pattern.search(line):
-                    self._on_ready(f"its screen shows {line.strip()[:40]!r}")
-                    return
+        shown = Shown(await self._screen())
+        for found in map(shown.lowest, self._patterns):
+            if found is not None:
+                self._on_ready(f"its screen shows {shown.lines[found].strip()[:40]!r}")
+                return
 
 
 class Readiness:

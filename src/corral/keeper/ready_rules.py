@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import codecs
 import logging
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from corral.domain.errors import CorralError
+from corral.domain.line_patterns import Pattern
 from corral.domain.terminal_text import TextCleaner
 from corral.ports.keeper import ReadyOrder
 
@@ -48,7 +48,7 @@ class RuleWatch:
         self._rule = rule = order.rule
         self._eyes = eyes
         self._on_ready = on_ready
-        self._pattern = re.compile(rule.log) if rule.log else None
+        self._pattern = Pattern(rule.log, "ready.log") if rule.log else None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._cleaner = TextCleaner()
         #: Bytes of a line that has not ended yet.
@@ -77,7 +77,7 @@ class RuleWatch:
     def _search(self, lines: list[str]) -> bool:
         assert self._pattern is not None
         for line in lines:
-            if self._pattern.search(line):
+            if self._pattern.found(line.encode("utf-8", "replace")):
                 self._on_ready(f"it wrote {line.strip()[:80]!r}")
                 return True
         return False

@@ -44,8 +44,11 @@ class Recorder:
         self.last_output: float | None = None
         self.activity = "unknown"
 
-    def add(self, data: bytes, of: tuple[str, int] | None = None) -> None:
-        """Take a piece of output. With the run it is `of` and its position there, it is from no terminal."""
+    def add(self, data: bytes, of: tuple[str, int] | None = None) -> bytes:
+        """Take a piece of output, and return what of it is for records.
+
+        With the run it is `of` and its position there, it is from no terminal.
+        """
         self.last_output = time.time()
         if of is None:
             data = self._question.feed(data)
@@ -59,6 +62,7 @@ class Recorder:
             self._flush_timer = loop.call_later(_FLUSH_SECONDS, self.flush)
         self._idle_after_a_while()
         self._set_activity("working")
+        return data
 
     def recorded(self, run: str) -> int:
         """How much of the output of a run without a terminal is recorded, by this keeper or an earlier one."""

@@ -7,12 +7,14 @@ at for itself: the loss of one says nothing about the other, and a team that nee
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from corral.domain.errors import RefusedError
 from corral.ports.keeper import ExitStatus, Presence
 from corral.ports.keyboard import Keyboard
-from corral.ports.runtime import Runtime, Screen, Session, SessionOrder, View
+from corral.ports.runtime import Runtime, Screen, Session, SessionOrder, TerminalRuntime, View
+from corral.ports.sessions import GuestTerminal, Picture, SeatOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Views:
 class Runtimes:
     """A runtime for terminals and one without. Each run goes to its own; see `ports.runtime.Runtime`."""
 
-    def __init__(self, terminals: Runtime, plain: Runtime) -> None:
+    def __init__(self, terminals: TerminalRuntime, plain: Runtime) -> None:
         self._terminals = terminals
         self._plain = plain
         self._of_run: dict[str, Runtime] = {}
@@ -108,9 +110,41 @@ class Runtimes:
         """See `Runtime.attach_command`."""
         return await (await self._of(run)).attach_command(run, read_only=read_only)
 
+    async def open_guest(
+        self,
+        run: str,
+        seat: SeatOrder,
+        *,
+        read_only: bool,
+        on_output: Callable[[bytes], None],
+        on_closed: Callable[[], None],
+    ) -> GuestTerminal:
+        """See `GuestTerminals.open_guest`."""
+        if await self._of(run) is not self._terminals:
+            raise RefusedError(
+                "the agent has no terminal that people could share",
+                "corral logs -f follows it, corral send speaks to it",
+            )
+        return await self._terminals.open_guest(
+            run, seat, read_only=read_only, on_output=on_output, on_closed=on_closed
+        )
+
+    async def show_company(self, run: str, line: str) -> None:
+        """See `GuestTerminals.show_company`."""
+        await self._terminals.show_company(run, line)
+
+    async def picture(self, run: str) -> Picture:
+        """See `Pictures.picture`."""
+        return await self._terminals.picture(run)
+
     async def screens(self, runs: Sequence[str]) -> dict[str, Screen]:
         """See `Runtime.screens`."""
         return await self._terminals.screens(runs)
+
+    async def calm(self, runs: Sequence[str]) -> None:
+        """See `Runtime.calm`."""
+        for runtime, its in self._sorted(runs):
+            await runtime.calm(its)
 
     def unwatch(self, runs: Sequence[str]) -> None:
         """See `Runtime.unwatch`."""

@@ -26,9 +26,12 @@ from corral.keeper.conversations import ConversationVerbs
 from corral.keeper.dialog_verbs import DialogVerbs
 from corral.keeper.headroom import free_share
 from corral.keeper.merging import MergeVerbs
+from corral.keeper.recording_verbs import RecordingVerbs
+from corral.keeper.session_verbs import SessionVerbs
 from corral.keeper.team import TeamKeeper
 from corral.keeper.tools import HostTools
 from corral.keeper.typing_verbs import TypingVerbs
+from corral.peer import peer_of
 from corral.ports import wire
 from corral.ports.history import AskedMerge, FileHistory
 from corral.ports.keeper import (
@@ -63,7 +66,7 @@ log = logging.getLogger("corral.keeper")
 _LAST_WORDS_SECONDS = 1.0
 
 
-class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, TypingVerbs):
+class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, TypingVerbs, SessionVerbs, RecordingVerbs):
     """Every verb of `ports.keeper.Keeper`, done on this host."""
 
     def __init__(self, *, tools: HostTools, instance: str, user: str, host: str, boot_id: str) -> None:
@@ -288,21 +291,25 @@ VERBS = frozenset(
     keep_environments host_memory freeze limit usage stop take_down bystanders census forget_agent screen
     attach_command read_log execute processes read_process wait_process write_process resize_process signal_process
     end_process forget_processes host_ports listening file_history shelter_daemon shut_down typing_begin
-    typing_paste typing_enter typing_proof typing_recall look_at_dialog press agent_of_process announce run_notice
-    look_for_conversation copy_environment fork_point check last_key merge_look merge_build merge_checkout
-    merge_clear merge_land start_gate wait_gate""".split()
+    typing_paste typing_enter typing_proof typing_recall look_at_dialog press no_person announce run_notice
+    look_for_conversation follow_transcript copy_environment fork_point check last_key merge_look merge_build
+    merge_checkout merge_clear merge_land start_gate wait_gate session_attend session_read session_type
+    session_resize session_leave session_steer sessions record recordings read_recording""".split()
 )
 #: Verbs that may wait for long, and for somebody who may go away.
 _WAITING = frozenset(
-    ["read_log", "typing_proof", "execute", "read_process", "wait_process", "wait_gate", "check", "run_notice"]
+    """read_log typing_proof execute read_process wait_process wait_gate check run_notice session_attend
+    session_read""".split()
 )
 
 
 class KeeperServer:
     """Serves the service on a unix socket. Ends when nobody needs it: no daemon connected and no team up."""
 
-    def __init__(self, service: KeeperService) -> None:
+    def __init__(self, service: KeeperService, caller: int | None = None) -> None:
+        """With `caller`, a uid, whoever is at the other end must be that user: the daemon of a shared server."""
         self._service = service
+        self._caller = caller
         methods = dict(inspect.getmembers(service, inspect.iscoroutinefunction))
         self._verbs = {name: _Verb(methods[name]) for name in VERBS}
         self._background = Background()
@@ -334,6 +341,9 @@ class KeeperServer:
             await asyncio.wait(self._handlers, timeout=_LAST_WORDS_SECONDS)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self._may_call(writer):
+            writer.transport.abort()
+            return
         self._connections.add(writer)
         handler = asyncio.current_task()
         assert handler is not None
@@ -342,9 +352,10 @@ class KeeperServer:
         stop_listening = self._service.listen(lambda report: self._write(writer, wire.Told(report=report)))
         calls: set[asyncio.Task[Any]] = set()
         is_daemon = False
+        frames = wire.FrameReader(reader)
         try:
             while True:
-                frame = await wire.read(reader)
+                frame = await frames.next()
                 if not isinstance(frame, wire.Call):
                     raise ValueError("only calls are taken here")
                 # The doctor says hello and no more, and leaves no trace.
@@ -366,6 +377,14 @@ class KeeperServer:
                 if task.get_name() in _WAITING:
                     task.cancel()
             self._end_if_not_needed()
+
+    def _may_call(self, writer: asyncio.StreamWriter) -> bool:
+        if self._caller is None:
+            return True
+        pid, uid = peer_of(writer.get_extra_info("socket"))
+        if uid != self._caller:
+            log.warning("a connection of uid %d (pid %d) was closed: only uid %d is served", uid, pid, self._caller)
+        return uid == self._caller
 
     def _end_if_not_needed(self) -> None:
         if not self._connections and not self._service.busy:

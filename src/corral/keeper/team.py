@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -16,6 +16,7 @@ from corral.background import Background
 from corral.domain import lifecycle
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.limits import Limits
+from corral.domain.shared_sessions import Company
 from corral.domain.terminals import TMUX
 from corral.failpoint import point
 from corral.keeper.activity import TeamActivity
@@ -31,8 +32,11 @@ from corral.keeper.readiness import Readiness
 from corral.keeper.ready_rules import RuleWatches
 from corral.keeper.ready_sight import eyes
 from corral.keeper.recorder import Recorders
+from corral.keeper.recordings import TeamRecordings
 from corral.keeper.runtimes import Runtimes, Views
+from corral.keeper.sessions import TeamSessions
 from corral.keeper.survivors import Survivors
+from corral.keeper.told_records import TeamRecords
 from corral.keeper.tools import HostTools
 from corral.keeper.typing import Typist
 from corral.ports.keeper import (
@@ -51,6 +55,8 @@ from corral.ports.notices import NOTICE_PREFIX, NOTICES
 from corral.ports.reports import Degraded, KeyboardChanged, Report, RunExited, RunReady, ServerChanged
 from corral.ports.runtime import Session, SessionOrder
 from corral.ports.usage import Usage
+
+log = logging.getLogger("corral.keeper")
 
 
 class TeamKeeper:
@@ -78,8 +84,13 @@ class TeamKeeper:
         )
         self._rules = RuleWatches(eyes(tools, team, self._launches, self._runtime, self.checks), self._ready)
         self._activity = TeamActivity(team, self._runtime, report)
+        self.records = TeamRecords(team, tools.transcripts, self._launches.environment_of, report)
         self.typist = Typist(self._runtime, self._profile_of_run, self._keyboard_changed)
         self.dialogs = TeamDialogs(self._runtime, self._profile_of_run, self.typist.is_typing)
+        self.recordings = TeamRecordings(
+            team, tools.casts, self._launches.environment_of, self._runtime.picture, self._degraded
+        )
+        self.sessions = TeamSessions(team, self._runtime, self._agent_of, self._company_changed)
         self._survivors = Survivors(tools.containment, team, self._background)
         self._containing = Containing(tools.containment, team, self._launches, self._runtime, self._degraded)
         #: False once the team's servers are known to be gone: nothing of the team needs this keeper.
@@ -97,13 +108,13 @@ class TeamKeeper:
             self._agents[session.run] = session.agent
             if session.terminal:
                 self._recorders.of(session.agent).taken_over(await last_screen(self._runtime, session.run))
-        for session in view.sessions:
-            if session.terminal and not session.dead:
-                self._follow(session)
+        alive = [session for session in view.sessions if session.terminal and not session.dead]
+        self._activity.follow(alive, lambda session: self._launches.command_of(session.agent, session.run))
         must_not = await self._containing.go_on_with(found)
         if must_not:
             await self.stop(must_not, 0, spare=True)
         runs = [await self._describe(session) for session in view.sessions if session.run not in must_not]
+        await self._calm([session for session in found if session.dead])
         return Inventory(
             team=self._team,
             server=view.terminals.presence,
@@ -165,6 +176,7 @@ class TeamKeeper:
                 problems[launch.run] = error.message if isinstance(error, CorralError) else str(error)
                 continue
             self._recorders.of(launch.agent).started()
+            self.recordings.started(launch.run)
             if launch.watch_ready and launch.terminal == TMUX:
                 self.watch_ready(launch.ready_order)
         point("keeper.launch_files_written")
@@ -177,9 +189,10 @@ class TeamKeeper:
         sessions = [outcome for outcome in outcomes.values() if isinstance(outcome, Session)]
         await self.processes.shelter()
         point("keeper.sessions_started")
-        for session in sessions:
-            if session.terminal:
-                self._follow(session)
+        commands = {launch.run: (tuple(launch.command), launch.shell) for launch in launches}
+        self._activity.follow(
+            [session for session in sessions if session.terminal], lambda session: commands[session.run]
+        )
         limits = {launch.run: launch.limits for launch in launches}
         refused, notes = await self._containing.admit(sessions, limits, order)
         if refused:
@@ -285,10 +298,12 @@ class TeamKeeper:
         for run in runs:
             self._containing.levels.pop(run, None)
             self._activity.ended(run)
+            self.records.ended(run)
             self._taken_over.discard(run)
             if self._agents.pop(run, None) is not None:
                 self._recorders.of(agents[run]).ended()
             self.typist.forget(run)
+            self.recordings.ended(run)
             # Also if an earlier keeper started it.
             self._launches.forget_run(agents[run], run)
         return msgspec.structs.replace(ended, exits=exits)
@@ -298,6 +313,7 @@ class TeamKeeper:
         self._readiness.cancel_all()
         self._rules.cancel_all()
         self._activity.close()
+        self.records.close()
         self.up = False
         view = await self._runtime.view()
         runs = [session.run for session in view.sessions]
@@ -308,6 +324,7 @@ class TeamKeeper:
         await self._runtime.end(view)
         await self.processes.end_server()
         self._recorders.close_all()
+        self.recordings.close()
         point("keeper.server_ended")
         await self._tools.containment.forget_team(self._team)
         point("keeper.team_forgotten")
@@ -329,7 +346,10 @@ class TeamKeeper:
         self._readiness.cancel_all()
         self._rules.cancel_all()
         self._activity.close()
+        self.records.close()
         self.typist.close()
+        self.sessions.close()
+        self.recordings.close()
         self._recorders.close_all()
         self._background.cancel()
         self._runtime.close()
@@ -341,7 +361,12 @@ class TeamKeeper:
         """The program of a run wrote something."""
         agent = self._agents.get(run)
         if agent is not None:
-            self._recorders.of(agent).add(data, None if end is None else (run, end))
+            recorder = self._recorders.of(agent)
+            shown = recorder.add(data, None if end is None else (run, end))
+            if self.recordings.on and end is None and shown:
+                self.recordings.output(agent, run, recorder.last_output or 0.0, shown)
+            if not self._runtime.has_terminal(run):
+                self.records.output(agent, run, data, lambda: self._profile(agent, run))
         self._activity.output(run)
         self._readiness.output(run)
         self._rules.output(run, data)
@@ -358,10 +383,16 @@ class TeamKeeper:
         if agent is not None:
             self._recorders.of(agent).add(b"\r\n[corral: some output is missing here]\r\n")
 
+    def resized(self, run: str, columns: int, rows: int) -> None:
+        """The terminal of a run has another size."""
+        self.recordings.resized(run, columns, rows)
+
     def exited(self, session: Session) -> None:
         """The program of a run ended."""
         self._not_ready(session.run)
         self._activity.ended(session.run)
+        self.records.ended(session.run)
+        self.typist.ended(session.run)
         self._background.spawn(self._report_exit(session))
 
     def server_changed(self, why: str) -> None:
@@ -374,14 +405,22 @@ class TeamKeeper:
             recorder.complete(await last_screen(self._runtime, session.run))
         recorder.ended()
         run = await self._describe(session)
+        await self._calm([session])
         if session.terminal and session.exit == ExitStatus():
             view = await self._runtime.view()
             if view.terminals.presence == "absent":
                 left = (await self._survivors_of(view) or {}).get(session.agent, 0)
                 run = msgspec.structs.replace(run, problem=lifecycle.SERVER_GONE, survivors=left)
-        if run.oom_kills and session.exit is not None and session.exit.signal == signal.SIGKILL:
-            run = msgspec.structs.replace(run, problem="out of memory: the kernel killed it")
         self._report(RunExited(team=self._team, run=run))
+
+    async def _calm(self, dead: Sequence[Session]) -> None:
+        """Once it is known what they showed: those whose launch shell was killed could not do it themselves."""
+        killed = [one for one in dead if one.terminal and self._launches.exit_code(one.agent, one.run) is None]
+        if killed:
+            try:
+                await self._runtime.calm([session.run for session in killed])
+            except CorralError as error:
+                log.info("the terminals of killed agents stay as they are: %s", error.message)
 
     async def _report_server(self, why: str) -> None:
         if self.up:
@@ -406,6 +445,15 @@ class TeamKeeper:
         if run in self._agents:
             self._report(KeyboardChanged(team=self._team, agent=self._agents[run], run=run))
 
+    def _company_changed(self, run: str, before: Company, now: Company) -> None:
+        """Others are at the terminal of a run than before: whoever replays it finds the place."""
+        for seat in now.seats:
+            if before.seat(seat.id) is None:
+                self.recordings.marked(run, f"{seat.name} joined ({seat.mode})")
+        for seat in before.seats:
+            if now.seat(seat.id) is None:
+                self.recordings.marked(run, f"{seat.name} left")
+
     # Helpers
 
     async def _agent_of(self, run: str) -> str:
@@ -416,9 +464,6 @@ class TeamKeeper:
         if agent is None:
             raise NotFoundError("the agent does not run", "corral restart starts it again")
         return agent
-
-    def _follow(self, session: Session) -> None:
-        self._activity.follow(session.agent, session.run, self._launches.command_of)
 
     async def _profile_of_run(self, run: str) -> Profile | None:
         return self._profile(await self._agent_of(run), run)
@@ -445,10 +490,13 @@ class TeamKeeper:
             alive="absent" if session.dead else "present",
             exit=session.exit,
             last_output=recorder.last_output,
+            last_news=self._activity.news_at(session.run) or recorder.last_output,
             activity=does.activity,
             activity_about=does.about,
             activity_rule=does.rule,
+            activity_dialog=does.dialog,
             activity_at=does.at,
+            told=self.records.of(session.run),
             last_words=await last_words(self._runtime, session.run) if session.dead else "",
             oom_kills=self._launches.oom_kills(session.agent, session.run) if session.dead else 0,
             containment=level.name,

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from corral.ports.casts import OpenCasts
 from corral.ports.containment import Containment
 from corral.ports.conversations import ConversationsSeen
+from corral.ports.dialogs import Behind
 from corral.ports.history import AskedMerge, FileHistory
 from corral.ports.keeper import Bystander, HostPorts, Listening, SeenFile
 from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.merging import MergeGit
 from corral.ports.processes import Processes, ProcessListener
 from corral.ports.recording import Launches, Log
-from corral.ports.runtime import Runtime, RuntimeListener
+from corral.ports.runtime import Runtime, RuntimeListener, TerminalRuntime
+from corral.ports.transcripts import TranscriptFiles
 from corral.ports.workspace import Workspaces
 
 
@@ -21,7 +24,7 @@ from corral.ports.workspace import Workspaces
 class HostTools:
     """The adapters of one host."""
 
-    runtime: Callable[[str, RuntimeListener], Runtime]
+    runtime: Callable[[str, RuntimeListener], TerminalRuntime]
     processes: Callable[[str, ProcessListener], Processes]
     #: The runtime of agents without a terminal, over the processes of their team.
     process_runtime: Callable[[str, Processes, Launches, RuntimeListener], Runtime]
@@ -45,11 +48,16 @@ class HostTools:
     symbolic_links: Callable[[str], SymbolicLinks]
     #: What files are: where paths begin, the paths, and the directories that count.
     look_at_files: Callable[[str, Sequence[str], Sequence[str]], list[SeenFile]]
+    #: What a process descends from, by the pid that it had at a time (seconds after boot); None if that cannot be told.
+    behind: Callable[[int, float], Behind | None]
     #: Tells whoever sits at this host (title, text); why it could not be done, empty if it was.
     desktop: Callable[[str, str], Awaitable[str]]
     #: Percent of the last ten seconds in which something waited for memory; None if nobody can tell.
     memory_pressure: Callable[[], float | None]
     #: What there is of conversations: where a program keeps them, the environment of the agent, and what is looked for.
     conversations: Callable[..., ConversationsSeen]
+    transcripts: TranscriptFiles
     log: Callable[[str, str], Log]
+    #: The recordings of an agent's terminal.
+    casts: OpenCasts
     launches: Callable[[str], Launches]

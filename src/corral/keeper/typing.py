@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from corral.agents.profile import Profile
 from corral.background import Background
 from corral.domain import composer
-from corral.domain.activity import WAITING, WORKING
-from corral.domain.composer import Desk, Obstacle
+from corral.domain.composer import Obstacle
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.failpoint import point
+from corral.keeper import desk as desks
 from corral.keeper.runtimes import Runtimes
 from corral.ports.keyboard import Glimpse, Keyboard
 from corral.ports.typing import Typing
@@ -29,8 +29,6 @@ log = logging.getLogger("corral.keeper")
 _DEFAULT_PASTE_PAUSE = 0.15
 #: How long a program may take to show what was pasted, and how much longer for each MiB.
 _SHOWN_SECONDS, _SHOWN_SECONDS_MIB = 3.0, 4.0
-#: Some show their composer long before they begin to read. What has not come up in it after so long is lost.
-_LATEST_SECONDS = 60.0
 #: How long the proof that a message was taken is waited for.
 _PROOF_SECONDS = 15.0
 #: An Enter that has changed nothing for so long was not taken.
@@ -40,7 +38,6 @@ _MOST_ENTERS = 3
 _LEASE_SECONDS = 8.0
 #: Another look is worth it when output has paused for so long.
 _SETTLED_SECONDS = 0.1
-_NOT_SHOWN = "its composer does not show it"
 
 
 @dataclass(slots=True)
@@ -52,6 +49,7 @@ class _Message:
     #: `pasting`, `pasted` or `submitted`.
     step: str = "pasting"
     pasted_at: float = 0.0
+    entered_at: float | None = None
     #: It was seen in the composer.
     proved: bool = False
 
@@ -108,12 +106,13 @@ class Typist:
         keyboard = await self._keyboard(run, one)
         if keyboard is None:
             return Typing(state="free")
-        found = composer.obstacle(_desk(profile, await keyboard.look()))
+        entered_ago = _now() - one.typed.entered_at if one.typed and one.typed.entered_at is not None else None
+        found = composer.obstacle(desks.desk(profile, await keyboard.look()), entered_ago=entered_ago)
         if found is None:
             await self._lease(one, keyboard, message)
             # Once more: what somebody typed before the lease is on the screen by now, or they typed a moment ago.
             glimpse = await keyboard.look()
-            found = composer.obstacle(_desk(profile, glimpse))
+            found = composer.obstacle(desks.desk(profile, glimpse), entered_ago=entered_ago)
             if found is None:
                 if glimpse.in_mode:
                     await keyboard.leave_mode()
@@ -149,15 +148,22 @@ class Typist:
                 raise
             point("keeper.pasted")
             typed.step, typed.pasted_at = "pasted", _now()
-            if not _provable(profile):
+            if not desks.is_provable(profile):
                 if not enter:
                     await self._give_back(one)
                 return Typing(state="pasted")
             seconds = _SHOWN_SECONDS + _SHOWN_SECONDS_MIB * len(text) / (1 << 20)
-            typed.proved = await self._until(one, keyboard, seconds, lambda glimpse: _shown(profile, glimpse, text))
+            reason = composer.NOT_SHOWN
+            try:
+                typed.proved = await self._until(
+                    one, keyboard, seconds, lambda glimpse: desks.is_shown(profile, glimpse, text)
+                )
+            except CorralError as error:
+                # It is pasted all the same: whoever heard an error would have it typed again.
+                reason = f"nobody could look at it: {error.message}"
             if not typed.proved or not enter:
                 await self._give_back(one)
-            return Typing(state="pasted", proved=typed.proved, reason="" if typed.proved else _NOT_SHOWN)
+            return Typing(state="pasted", proved=typed.proved, reason="" if typed.proved else reason)
 
     async def enter(self, run: str, message: str) -> Typing:
         """See `TypingSteps.typing_enter`."""
@@ -176,29 +182,37 @@ class Typist:
             return await self._press(one, keyboard, typed, profile)
 
     async def _press(self, one: _Run, keyboard: Keyboard, typed: _Message, profile: Profile | None) -> Typing:
-        """Press Enter if the composer has what was typed, and nothing else is on the screen that would hear it."""
+        """Press Enter if the composer has what was typed, and nothing else is on the screen that would hear it.
+
+        Programs may take it a while later (OpenCode does), and then with what was typed meanwhile: where it can be seen
+        that it is gone, the keyboard stays leased until `proof` has seen it, or as long as that may take.
+        """
         if one.leased_for != typed.message:
             await self._lease(one, keyboard, typed.message)
+        pressed = False
         try:
-            if _provable(profile):
+            if desks.is_provable(profile):
                 assert profile is not None
                 glimpse = await keyboard.look()
-                desk = _desk(profile, glimpse)
-                if desk.waits_for:
-                    return self._held(one, Obstacle(f"it waits for a person ({desk.waits_for})"))
-                if not _shown(profile, glimpse, typed.text):
-                    late = _now() - typed.pasted_at > _LATEST_SECONDS
-                    if not desk.draft and desk.composer and (typed.proved or late):
-                        return Typing(state="lost", reason="it was pasted, and is not in the composer any more")
-                    why = "somebody has changed it: a person has to press Enter" if desk.draft else _NOT_SHOWN
-                    return self._held(one, Obstacle(why))
+                found = composer.before_enter(
+                    desks.desk(profile, glimpse),
+                    shown=desks.is_shown(profile, glimpse, typed.text),
+                    was_shown=typed.proved,
+                    seconds=_now() - typed.pasted_at,
+                )
+                if found is not None:
+                    return Typing(state="lost", reason=found.reason) if found.lost else self._held(one, found)
                 typed.proved = True
             await keyboard.press(["Enter"])
+            pressed, typed.entered_at = True, _now()
             point("keeper.entered")
             typed.step = "submitted"
             return Typing(state="submitted", proved=typed.proved)
         finally:
-            await self._give_back(one)
+            if pressed and typed.proved:
+                self._lapse_in(one, _TAKEN_SECONDS)
+            else:
+                await self._give_back(one)
 
     async def proof(self, run: str, message: str) -> Typing:
         """See `TypingSteps.typing_proof`."""
@@ -207,19 +221,28 @@ class Typist:
             typed, keyboard = one.typed, one.keyboard
             if typed is None or typed.message != message or not typed.proved or keyboard is None or profile is None:
                 return Typing(state="submitted")
-            until = _now() + _PROOF_SECONDS
-            for enters in range(1, _MOST_ENTERS + 1):
-                patience = _TAKEN_SECONDS if enters < _MOST_ENTERS else until - _now()
-                if await self._until(one, keyboard, patience, lambda glimpse: _taken(profile, glimpse, typed.text)):
-                    return Typing(state="observed", proved=True)
-                if not _shown(profile, await keyboard.look(), typed.text):
-                    break  # it is gone from there, and what took its place cannot be told yet
+            try:
+                return await self._proof(one, keyboard, typed, profile)
+            finally:
+                await self._give_back(one)
+
+    async def _proof(self, one: _Run, keyboard: Keyboard, typed: _Message, profile: Profile) -> Typing:
+        until = _now() + _PROOF_SECONDS
+        for enters in range(1, _MOST_ENTERS + 1):
+            if await self._until(
+                one, keyboard, _TAKEN_SECONDS, lambda glimpse: not desks.is_shown(profile, glimpse, typed.text)
+            ):
+                break  # what took its place may not be told yet
+            if enters < _MOST_ENTERS:
                 pressed = await self._press(one, keyboard, typed, profile)
                 if pressed.state != "submitted":
                     return Typing(state="submitted", reason=pressed.reason)
-            if await self._until(one, keyboard, until - _now(), lambda glimpse: _taken(profile, glimpse, typed.text)):
-                return Typing(state="observed", proved=True)
-            return Typing(state="submitted", reason="no proof came that it was taken")
+        await self._give_back(one)
+        if await self._until(
+            one, keyboard, until - _now(), lambda glimpse: desks.was_taken(profile, glimpse, typed.text)
+        ):
+            return Typing(state="observed", proved=True)
+        return Typing(state="submitted", reason="no proof came that it was taken")
 
     async def recall(self, run: str, message: str, text: str) -> Typing:
         """See `TypingSteps.typing_recall`."""
@@ -232,10 +255,10 @@ class Typist:
                 return Typing(state="lost", reason="tmux did not say whether it was pasted")
             one.given_up = message
             keyboard = await self._keyboard(run, one)
-            if keyboard is None or not _provable(profile):
+            if keyboard is None or not desks.is_provable(profile):
                 return Typing(state="none")
             assert profile is not None
-            if not _shown(profile, await keyboard.look(), text):
+            if not desks.is_shown(profile, await keyboard.look(), text):
                 return Typing(state="none")
             one.typed = _Message(message, text, step="pasted", pasted_at=_now(), proved=True)
             return Typing(state="pasted", proved=True)
@@ -258,6 +281,11 @@ class Typist:
         if one.awaited:
             one.awaited = False
             self._on_change(run)
+
+    def ended(self, run: str) -> None:
+        """The program of a run has ended: whoever waits for it to show something is told so by the next look."""
+        if run in self._runs:
+            self._runs[run].output.set()
 
     def forget(self, run: str) -> None:
         """The run is over."""
@@ -313,7 +341,12 @@ class Typist:
         await self._give_back(one)
         await keyboard.lease()
         one.leased_for = message
-        one.ending = asyncio.get_running_loop().call_later(_LEASE_SECONDS, self._lapse, one)
+        self._lapse_in(one, _LEASE_SECONDS)
+
+    def _lapse_in(self, one: _Run, seconds: float) -> None:
+        if one.ending is not None:
+            one.ending.cancel()
+        one.ending = asyncio.get_running_loop().call_later(seconds, self._lapse, one)
 
     def _lapse(self, one: _Run) -> None:
         """Whoever wanted to go on did not."""
@@ -329,51 +362,6 @@ class Typist:
                 await one.keyboard.give_back()
             except CorralError as error:
                 log.info("a keyboard is given back by tmux itself: %s", error.message)
-
-
-def _provable(profile: Profile | None) -> bool:
-    """True if the profile says what a composer with something in it looks like."""
-    return profile is not None and bool(profile.draft_pattern)
-
-
-def _desk(profile: Profile | None, glimpse: Glimpse) -> Desk:
-    able = [watcher for watcher in glimpse.watchers if not watcher.read_only]
-    reading = profile.reading(glimpse.lines, glimpse.title) if profile is not None else None
-    return Desk(
-        waits_for=reading.rule.about or WAITING if reading is not None and reading.rule.says == WAITING else "",
-        draft=profile.draft(glimpse.lines) if profile is not None else "",
-        composer=_has_composer(profile, glimpse),
-        in_mode=glimpse.in_mode,
-        watched=bool(glimpse.watchers),
-        typed_ago=min((watcher.idle for watcher in able), default=None),
-        in_command=any(watcher.in_command for watcher in able),
-    )
-
-
-def _has_composer(profile: Profile | None, glimpse: Glimpse) -> bool | None:
-    """True if a message could be typed; None if nobody knows what that looks like.
-
-    Where the profile knows the composer itself, that has to be there: a first frame that only looks like one is painted
-    by some long before they read.
-    """
-    if profile is None:
-        return None
-    return profile.composer(glimpse.lines) is not None if _provable(profile) else profile.is_ready(glimpse.lines)
-
-
-def _shown(profile: Profile | None, glimpse: Glimpse, text: str) -> bool:
-    return profile is not None and composer.shows(profile.draft(glimpse.lines), text)
-
-
-def _taken(profile: Profile, glimpse: Glimpse, text: str) -> bool:
-    """True if the composer, which had the text, has it no more: it is empty, has something else, or work has begun."""
-    draft = profile.draft(glimpse.lines)
-    if composer.shows(draft, text):
-        return False
-    reading = profile.reading(glimpse.lines, glimpse.title)
-    return (
-        bool(draft) or bool(_has_composer(profile, glimpse)) or (reading is not None and reading.rule.says == WORKING)
-    )
 
 
 def _now() -> float:

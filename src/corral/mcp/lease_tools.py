@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 
-from corral.domain.errors import NotFoundError
+from corral.domain.errors import NotFoundError, WrongUseError
 from corral.mcp.calls import DEFAULT_WAIT, Arguments, Call
 from corral.mcp.parameters import FLAG, TEXT, WORDS, Parameter
 from corral.mcp.telling import field, listing, record, told
@@ -12,6 +13,8 @@ from corral.mcp.tool import Tool, waiting
 from corral.mcp.words import Record
 
 _NAME = re.compile(r"l[0-9]{1,19}")
+#: So many of the files that were asked about are named in words, the others counted.
+_MOST_NAMED = 20
 
 LEASE = record(
     {
@@ -55,7 +58,19 @@ def lease_check(arguments: Arguments) -> Call:
     """`corral lease check`"""
     paths = arguments["paths"]
     assert isinstance(paths, list)
-    return Call(method="GET", path="/v1/leases/check", parameters=tuple(("path", str(path)) for path in paths))
+    # As `corral lease check` does: in a query there is no room for many.
+    return Call(method="POST", path="/v1/leases/check", body=b"".join(_name(str(path)) + b"\0" for path in paths))
+
+
+def _name(path: str) -> bytes:
+    """What a file of that name is called by the system."""
+    try:
+        name = os.fsencode(path)
+    except UnicodeEncodeError:
+        name = b""
+    if not name or b"\0" in name:
+        raise WrongUseError(f"{path[:100]!r} names no file", "give a path from the top of the repository: src/main.py")
+    return name
 
 
 def lease_wait(arguments: Arguments) -> Call:
@@ -87,7 +102,10 @@ def released_words(one: Record) -> str:
 def free_words(answer: Record) -> str:
     """Files that may be changed."""
     paths = answer.get("paths")
-    return f"nobody else holds {', '.join(map(str, paths))}" if isinstance(paths, list) else "free"
+    if not isinstance(paths, list):
+        return "free"
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return f"nobody else holds {', '.join(map(str, paths[:_MOST_NAMED]))}{more}"
 
 
 def list_words(answer: Record) -> str:
@@ -168,7 +186,7 @@ this answer and your change somebody may take them, so for more than a small edi
             name="paths",
             kind=WORDS,
             required=True,
-            about="Paths from the top of the repository, taken as they are; at most 64.",
+            about="Paths from the top of the repository, taken as they are; at most 10,000.",
         ),
     ),
     result=_FREE,

@@ -18,6 +18,21 @@ class ConversationsSeen(Record, frozen=True):
     newest: str = ""
 
 
+class TranscriptOrder(Record, frozen=True):
+    """The transcript of a run, which is to be followed."""
+
+    agent: str
+    run: str
+    #: Of the program that writes it.
+    profile: str
+    #: Where the agent works.
+    directory: str
+    #: What was written before is of earlier runs.
+    since: float
+    #: Its conversation; empty if it is the one that was written to last in the directory.
+    session: str
+
+
 class ForkPoint(Record, frozen=True):
     """The state of a worktree that another one is to begin with."""
 
@@ -44,6 +59,12 @@ class Conversing(Protocol):
         """Look through what the program of that profile keeps of conversations held in `directory`.
 
         Without an environment, that of the agent's last run says where that is. Changes nothing.
+        """
+
+    async def follow_transcript(self, team: str, order: TranscriptOrder) -> None:
+        """Look for the transcript of a run, and report what it says from then on (`reports.RecordsSaid`).
+
+        It is looked for a few times; a run that is still without one then has to be asked for again.
         """
 
     async def copy_environment(self, *, team: str, source: str, agent: str, own: dict[str, str]) -> None:

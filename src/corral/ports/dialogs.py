@@ -35,6 +35,24 @@ class Pressed(Record, frozen=True):
     seen: ScreenSeen = ScreenSeen()
 
 
+class Peer(Record, frozen=True):
+    """The process at the other end of a connection."""
+
+    #: As the kernel names it; 0 if it is in a place that this one cannot see into.
+    pid: int
+    #: When it was connected, in seconds after boot. What started later is another process that has its pid now.
+    seen: float
+
+
+class Behind(Record, frozen=True):
+    """What is behind a process that asks."""
+
+    #: Its own and those of its ancestors.
+    pids: frozenset[int]
+    #: The nearest of them that Corral is, or has started, in words; empty if there is none.
+    ours: str = ""
+
+
 class Announced(Record, frozen=True):
     """Who was told, and why somebody was not."""
 
@@ -50,14 +68,20 @@ class Dialogs(Protocol):
     async def look_at_dialog(self, team: str, run: str) -> ScreenSeen:
         """The screen of a run, and the question that it asks."""
 
-    async def press(self, team: str, run: str, keys: list[str], mark: str) -> Pressed:
+    async def press(self, team: str, run: str, keys: list[str], mark: str, words: str = "") -> Pressed:
         """Press keys, by the names that tmux has for them, into the dialog with this mark, and see whether it went.
 
-        Nothing is pressed if the screen shows another one or none, or if somebody attached has just typed there.
+        Without keys, the words are written into its field, seen there, and submitted. Nothing is pressed if the screen
+        shows another dialog or none, or if somebody attached has just typed there. It went when the same is asked no
+        more: a dialog whose cursor moved, or that holds a text now, is still there.
         """
 
-    async def agent_of_process(self, pid: int) -> str:
-        """The agent, as TEAM/AGENT, that a process of this host is a part of; empty if it is of none."""
+    async def no_person(self, peer: Peer) -> str:
+        """Why a process of this host counts as no person, to go behind "this was asked"; empty if it may be one.
+
+        No person are agents, whatever else Corral started, what descends from either, and a process that has ended or
+        cannot be told.
+        """
 
     async def announce(self, team: str, title: str, text: str, *, bell: bool, desktop: bool) -> Announced:
         """Tell whoever is attached to the team, with a bell, and whoever sits at the desktop of this host."""

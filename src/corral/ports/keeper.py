@@ -15,12 +15,14 @@ from corral.domain.enforcement import Enforcement
 from corral.domain.limits import NO_LIMITS, Limits
 from corral.domain.ready_rules import NO_RULE, ReadyRule
 from corral.domain.terminals import TMUX
+from corral.ports.casts import Recordings
 from corral.ports.checking import Checking
 from corral.ports.conversations import Conversing
 from corral.ports.dialogs import Dialogs
 from corral.ports.merging import Merging
 from corral.ports.notices import Notices
 from corral.ports.record import Record as Record
+from corral.ports.sessions import SharedSessions
 from corral.ports.typing import TypingSteps
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from corral.ports.usage import Usage
 
 #: Raised with every change that an older peer would misread; both sides compare it when they meet.
-PROTOCOL = 6
+PROTOCOL = 8
 
 #: Observation has three values. Nothing is killed, restarted or reported gone on "unknown".
 Presence = Literal["present", "absent", "unknown"]
@@ -120,6 +122,16 @@ class ExitStatus(Record, frozen=True):
         return self.code if self.signal is None else 128 + self.signal
 
 
+class Told(Record, frozen=True):
+    """What the last record of an agent that says anything says it does; see `domain.told_records`."""
+
+    activity: str
+    #: Unix time at which it was written.
+    at: float
+    #: `protocol` or `transcript`.
+    source: str
+
+
 class Run(Record, frozen=True):
     """A run as the keeper sees it now."""
 
@@ -130,11 +142,18 @@ class Run(Record, frozen=True):
     exit: ExitStatus | None = None
     #: Wall-clock seconds of the last output; None before the first.
     last_output: float | None = None
+    #: The same of what was new on its screen: what turns there, and seconds that run, do not count. Where nobody reads
+    #: its screen, of its last output.
+    last_news: float | None = None
     activity: str = "unknown"
-    #: What it waits for, the rule that its screen fits, and since when: see `reports.ActivityChanged`.
+    #: What it waits for, the rule that its screen fits, the mark of its dialog, and since when: see
+    #: `reports.ActivityChanged`.
     activity_about: str = ""
     activity_rule: str = ""
+    activity_dialog: str = ""
     activity_at: float = 0.0
+    #: What it wrote down of that itself.
+    told: Told | None = None
     #: Why it could not be started, or what is wrong with it; empty when all is well.
     problem: str = ""
     #: The last lines of its screen once it ended.
@@ -315,7 +334,7 @@ class LogPage(Record, frozen=True):
     cut: bool = False
 
 
-class Keeper(Merging, Conversing, Dialogs, Notices, Checking, TypingSteps, Protocol):
+class Keeper(Merging, Conversing, Dialogs, Notices, Checking, TypingSteps, SharedSessions, Recordings, Protocol):
     """One keeper, wherever it runs. Every call may raise `UnavailableError`: then the outcome is unknown."""
 
     async def hello(self) -> Hello:

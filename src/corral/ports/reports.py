@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corral.ports.keeper import ExitStatus, Presence, Record, Run
+from corral.ports.keeper import ExitStatus, Presence, Record, Run, Told
 
 
 class RunExited(Record, frozen=True, tag="exited"):
@@ -33,6 +33,17 @@ class ActivityChanged(Record, frozen=True, tag="activity"):
     about: str = ""
     #: The rule of its profile that fits the screen; empty if it is known by its output alone.
     rule: str = ""
+    #: The mark of the dialog that it waits with, if a key answers that one.
+    dialog: str = ""
+
+
+class RecordsSaid(Record, frozen=True, tag="records"):
+    """An agent wrote down what it does: in its transcript, or in the protocol that it speaks on its output."""
+
+    team: str
+    agent: str
+    run: str
+    told: Told
 
 
 class ServerChanged(Record, frozen=True, tag="server"):
@@ -77,5 +88,13 @@ class KeyboardChanged(Record, frozen=True, tag="keyboard"):
 
 
 Report = (
-    RunExited | RunReady | ActivityChanged | ServerChanged | Degraded | ProcessEnded | ProcessCount | KeyboardChanged
+    RunExited
+    | RunReady
+    | ActivityChanged
+    | RecordsSaid
+    | ServerChanged
+    | Degraded
+    | ProcessEnded
+    | ProcessCount
+    | KeyboardChanged
 )

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from corral.ports.keeper import ExitStatus, Presence
 from corral.ports.keyboard import Keyboard
+from corral.ports.sessions import GuestTerminals, Pictures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +79,9 @@ class RuntimeListener(Protocol):
     def output_lost(self, run: str) -> None:
         """Output was skipped, because the listener was too slow for it."""
 
+    def resized(self, run: str, columns: int, rows: int) -> None:
+        """The terminal of a run has this size now. Told of changes only."""
+
     def exited(self, session: Session) -> None:
         """The program ended; `session.exit` says how, if that is known."""
 
@@ -130,6 +134,12 @@ class Runtime(Protocol):
     async def screens(self, runs: Sequence[str]) -> dict[str, Screen]:
         """The screens of many sessions, in one question. Those that have no terminal, or none now, are left out."""
 
+    async def calm(self, runs: Sequence[str]) -> None:
+        """Have the terminals of runs that were killed forget what their programs had asked them to tell.
+
+        What they show may be gone afterwards. One that ended by itself has seen to it.
+        """
+
     def unwatch(self, runs: Sequence[str]) -> None:
         """Report no exit of these runs any more: whoever ends them will see it."""
 
@@ -153,3 +163,7 @@ class Runtime(Protocol):
 
     def close(self) -> None:
         """Let go of everything without ending anything."""
+
+
+class TerminalRuntime(Runtime, GuestTerminals, Pictures, Protocol):
+    """A runtime whose sessions have terminals, which others can be shown."""

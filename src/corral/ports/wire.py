@@ -16,6 +16,8 @@ from corral.ports.reports import Report
 _LENGTH = struct.Struct("!I")
 #: A frame larger than this is a mistake or an attack; the connection ends.
 MAX_FRAME = 64 * 1024 * 1024
+#: Of a large frame, so much is taken at once.
+_PIECE_BYTES = 1 << 18
 
 
 class Call(Record, frozen=True, tag="call"):
@@ -63,10 +65,28 @@ def encode(frame: Frame) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-async def read(reader: asyncio.StreamReader) -> Frame:
-    """The next frame. Raises EOFError (asyncio.IncompleteReadError) at the end, ValueError for nonsense."""
-    (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
-    if length > MAX_FRAME:
-        raise ValueError(f"a frame of {length} bytes")
-    frame: Frame = _decoder.decode(await reader.readexactly(length))
-    return frame
+class FrameReader:
+    """The frames of a stream, one after the other."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+        self._buffer = bytearray()
+
+    async def next(self) -> Frame:
+        """The next frame. Raises EOFError (asyncio.IncompleteReadError) at the end, ValueError for nonsense."""
+        buffer = self._buffer
+        while True:
+            if len(buffer) >= _LENGTH.size:
+                (length,) = _LENGTH.unpack_from(buffer)
+                if length > MAX_FRAME:
+                    raise ValueError(f"a frame of {length} bytes")
+                end = _LENGTH.size + length
+                if len(buffer) >= end:
+                    body = bytes(buffer[_LENGTH.size : end])
+                    del buffer[:end]
+                    frame: Frame = _decoder.decode(body)
+                    return frame
+            piece = await self._reader.read(_PIECE_BYTES)
+            if not piece:
+                raise asyncio.IncompleteReadError(bytes(buffer), None)
+            buffer += piece

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from corral.agents.catalogue import profiles
+from corral.agents.catalogue import for_command, profiles
 from corral.domain import hook_activity, hook_reasons
 from corral.domain.errors import NotFoundError, WrongUseError
 from corral.domain.file_notes import BEING_WRITTEN, GONE, FileNotes, Key, Note, Objection, Session
@@ -26,6 +26,7 @@ from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
 from corral.ports.keeper import SeenFile
 from corral.ports.store import Change, Item
 from corral.service.context import Context
+from corral.service.hook_notices import HookNotices
 from corral.service.lease_claims import Asking, files_of, realm_of
 from corral.service.leases import LeaseService
 from corral.service.ledger import Ledger
@@ -78,7 +79,7 @@ class _File:
 class AgentHooks:
     """The use case."""
 
-    def __init__(self, context: Context, ledger: Ledger, leases: LeaseService) -> None:
+    def __init__(self, context: Context, ledger: Ledger, leases: LeaseService, notices: HookNotices) -> None:
         self._store = context.store
         self._registry = context.registry
         self._supervisor = context.supervisor
@@ -86,6 +87,8 @@ class AgentHooks:
         self._ledger = ledger
         self._leases = leases
         self._writes = WriteService(leases)
+        #: What agents are told of by the way.
+        self.notices = notices
         self._notes = FileNotes()
         self._deciding = asyncio.Lock()
         #: Told of what an agent was given to read, by its own hook.
@@ -107,7 +110,11 @@ class AgentHooks:
         return put
 
     async def hear(self, who: Who, dialect: Dialect, heard: Heard) -> Verdict:
-        """The answer to one call of a hook. `WrongUseError` for what cannot be understood: nobody can judge that."""
+        """The answer to one call of a hook. `WrongUseError` for what cannot be understood: nobody can judge that.
+
+        Where the answer can carry it, the agent is told of messages that it does not know of, and words that wait for
+        its keyboard. That counts once `notices` hears that it was handed on.
+        """
         try:
             told = msgspec.json.decode(heard.said)
             call = dialect.read(heard.event, told)
@@ -125,6 +132,28 @@ class AgentHooks:
             await self.on_words(asker.agent.key, words)
         if asker.agent is not None and call.session:
             await self._supervisor.conversations.heard(asker.agent.key, asker.run, dialect.name, call.session)
+        verdict = await self._judge(asker, call, heard.cwd)
+        agent = self._addressee(asker, call)
+        if verdict.reason or agent is None or not dialect.can_inform(heard.event):
+            return verdict
+        offer = await self.notices.offer(agent.key, agent.run, at_work=call.when in (AFTER, FAILED))
+        if offer is None:
+            return verdict
+        return Verdict(notice=offer.text, warning=offer.seen, receipt=offer.receipt)
+
+    def _addressee(self, asker: _Asker, call: Call) -> Agent | None:
+        """The agent that has a mailbox, if the answer goes to that one itself.
+
+        What a person started is not, nor is a helper within the agent, whose memory ends with its work, nor another
+        program that the agent has do something for it, nor what is left of an earlier run.
+        """
+        agent = asker.agent
+        if agent is None or call.helper or asker.run not in ("", agent.run):
+            return None
+        profile = for_command(agent.command, agent.shell)
+        return agent if profile is None or profile.name == asker.dialect.name else None
+
+    async def _judge(self, asker: _Asker, call: Call, cwd: str) -> Verdict:
         if call.when == OVER:
             await self._finish(asker)
             return Verdict()
@@ -134,8 +163,8 @@ class AgentHooks:
             # One at a time, from the look to the decision: what is decided on must not be old by then.
             async with self._deciding:
                 busy = self._notes.being_written(_clock())
-                return await self._before_writing(asker, await self._files(call, heard.cwd), busy)
-        await self._take_note(asker, call, await self._files(call, heard.cwd))
+                return await self._before_writing(asker, await self._files(call, cwd), busy)
+        await self._take_note(asker, call, await self._files(call, cwd))
         return Verdict()
 
     def _asker(self, who: Who, dialect: Dialect, heard: Heard, call: Call) -> _Asker:
@@ -181,7 +210,7 @@ class AgentHooks:
             if objection is not None:
                 return await self._object(asker, file, objection)
         for file in files:
-            self._notes.begin_writing(asker.session, file.seen.real, _clock())
+            self._notes.begin_writing(asker.session, file.seen.real, file.seen.stamp, _clock())
         return Verdict()
 
     async def _object(self, asker: _Asker, file: _File, objection: Objection) -> Verdict:
@@ -226,11 +255,14 @@ class AgentHooks:
             await self._write(asker, noted, gone)
 
     async def _finish(self, asker: _Asker) -> None:
-        """Nothing is under way any more. What was begun and not said to be done is done: not every agent tells."""
+        """Nothing is under way any more. What was begun and not said to be done may have happened or not."""
         paths = self._notes.unfinished(asker.session, _clock())
         if paths:
-            written = Call(when=AFTER, act=WRITE, paths=paths, cwd="/")
-            await self._take_note(asker, written, await self._files(written, ""))
+            gone: list[Key] = []
+            left = await self._files(Call(when=AFTER, act=WRITE, paths=paths, cwd="/"), "")
+            for file in left:
+                gone += self._notes.left(asker.session, file.seen.real, file.seen.stamp, self._now())
+            await self._write(asker, [file.seen.real for file in left], gone)
         self._notes.over(asker.session)
 
     async def _write(self, asker: _Asker, paths: Sequence[str], gone: Sequence[Key]) -> None:

@@ -9,14 +9,19 @@ from dataclasses import dataclass
 
 from corral.domain import states
 from corral.domain.conversations import forgotten
-from corral.domain.errors import CorralError, RefusedError
+from corral.domain.errors import CorralError
 from corral.domain.records import Agent, NewEvent, Who
+from corral.domain.terminals import NO_TERMINAL
+from corral.ports.dialogs import Peer
 from corral.ports.keeper import LogEntry, TerminalShown
 from corral.service import worktrees
 from corral.service.context import Context
+from corral.service.outfit import fit_out
+from corral.service.people import must_be_a_person
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.reaching import keeper_soon
+from corral.service.running import must_be_at_rest, without_terminal_told
 from corral.supervise.supervisor import DEFAULT_GRACE
 
 
@@ -88,7 +93,7 @@ class Agents:
             await self._supervisor.be_certain(team)
             keeper = await self._supervisor.link.open()
             for name in names:
-                await worktrees.guard(keeper, self._registry.teams[team], self._registry.agent(team, name))
+                await fit_out(keeper, self._registry.teams[team], self._registry.agent(team, name))
             for name in names:
                 tell(Progress(agent=name, step="stopping", of=len(names)))
             await self._supervisor.stop(team, names, DEFAULT_GRACE if grace is None else grace, who)
@@ -122,9 +127,9 @@ class Agents:
         """Forget agents that are at rest. A worktree with work or somebody in it stays, unless `discard` says not."""
         async with self._supervisor.lock(team):
             await self._supervisor.be_certain(team)
+            if not force:
+                must_be_at_rest(self._registry.agent(team, name) for name in names)
             live = [name for name in names if self._registry.agent(team, name).state not in states.AT_REST]
-            if live and not force:
-                raise RefusedError(f"{', '.join(live)} still runs", "stop it first, or use --force")
             if live:
                 await self._supervisor.stop(team, live, DEFAULT_GRACE if grace is None else grace, who)
             keeper = await self._supervisor.link.open()
@@ -142,17 +147,25 @@ class Agents:
             await self._ports.free(who, team, names)
         return outcomes
 
-    async def attach(self, who: Who, agent: Agent, *, read_only: bool) -> list[str]:
-        """The argv that joins an agent's terminal; who joined is journalled."""
+    async def attach(self, who: Who, peer: Peer, agent: Agent, *, read_only: bool) -> list[str]:
+        """The argv that joins an agent's terminal; who joined is journalled.
+
+        What is no person may only watch: at the keyboard of another agent it could answer what that one asks.
+        """
+        if not read_only and agent.terminal != NO_TERMINAL:
+            remedy = f"corral attach -r {agent.name} only watches, corral send {agent.name} … speaks to it"
+            await must_be_a_person(self._supervisor, who, peer, what=f"the keyboard of {agent.name}", remedy=remedy)
         keeper = await keeper_soon(self._supervisor)
-        argv = await keeper.attach_command(agent.team, agent.run, read_only=read_only)
+        with without_terminal_told(agent):
+            argv = await keeper.attach_command(agent.team, agent.run, read_only=read_only)
         await self._journal(who, agent, "agent.attached", "ok", {"read_only": read_only})
         return argv
 
     async def screen(self, agent: Agent) -> TerminalShown:
         """What an agent's terminal shows now."""
         keeper = await keeper_soon(self._supervisor)
-        return await keeper.screen(agent.team, agent.run)
+        with without_terminal_told(agent):
+            return await keeper.screen(agent.team, agent.run)
 
     async def logs(
         self, team: str, names: Sequence[str], *, lines: int | None, since: float | None, follow: bool

@@ -16,18 +16,17 @@ from functools import partial
 import msgspec
 
 from corral.background import Background
-from corral.domain import attendance, states
+from corral.domain import attendance, attendance_words, states
 from corral.domain.attendance import Attendance, Unattended
 from corral.domain.errors import CorralError, UnavailableError
-from corral.domain.moments import Moment, earlier, elapsed
+from corral.domain.moments import Moment, earlier
+from corral.domain.notices import Notice
 from corral.domain.records import SUPERVISOR, NewEvent, Who
-from corral.domain.spec_durations import roughly, shown_duration
 from corral.failpoint import point
 from corral.ports.store import Change, Item
 from corral.service.alarms import Alarms
 from corral.service.context import Context
 from corral.service.ledger import Ledger
-from corral.service.reaching import tell_attached
 from corral.service.reactions import Reactions
 
 log = logging.getLogger("corral.daemon")
@@ -45,7 +44,14 @@ _encode = msgspec.msgpack.Encoder().encode
 class AttendanceWatch:
     """One for all teams; those whose file says nothing of it are left alone."""
 
-    def __init__(self, context: Context, ledger: Ledger, clock: Callable[[], Moment], reactions: Reactions) -> None:
+    def __init__(
+        self,
+        context: Context,
+        ledger: Ledger,
+        clock: Callable[[], Moment],
+        reactions: Reactions,
+        notify: Callable[[Notice], None],
+    ) -> None:
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._store = context.store
@@ -53,9 +59,12 @@ class AttendanceWatch:
         self._ledger = ledger
         self._clock = clock
         self._reactions = reactions
+        self._notify = notify
         self._known: dict[str, Attendance] = {}
         self._alarms: Alarms[str] = Alarms()
         self._unsaved: Alarms[str] = Alarms()
+        #: Teams that stand still, and to which nobody was attached when that was looked at last.
+        self._unwatched: set[str] = set()
         #: Held by whoever takes a step for a team.
         self._steps: dict[str, asyncio.Lock] = {}
         self._background = Background()
@@ -75,8 +84,22 @@ class AttendanceWatch:
     def begin(self) -> None:
         """Watch from now on. A team that nothing is known of is taken to be attended."""
         self._registry.watch_agents(self._agents_changed)
+        now = self._clock()
         for team in self._registry.teams:
+            known = self._known.get(team)
+            if known is not None and known.seen.boot != now.boot:
+                self._known[team] = attendance.after_boot(known, now)
+                self._background.spawn(self._save(team), name="attendance")
             self._follow(team)
+        # One that came up while no daemon was there.
+        self._agents_changed(self._registry.agents)
+
+    async def save(self) -> None:
+        """Have every sign that was seen on the disk."""
+        for team in list(self._known):
+            if team in self._unsaved:
+                self._unsaved.cancel(team)
+                await self._save(team)
 
     def end(self) -> None:
         """Watch no more."""
@@ -91,16 +114,17 @@ class AttendanceWatch:
         for change in changes:
             for event in change.events:
                 if event.team and attendance.is_sign(event.event, change.who.agent, change.who.uid):
-                    self._sign(event.team, event.event, event.agent)
+                    self._sign(change.who, event.team, event.event, event.agent)
 
-    async def welcome(self, who: Who, team: str) -> None:
+    async def welcome(self, who: Who, team: str, event: str) -> None:
         """Somebody asks for something that acts on the team: if that is a person, what was done to it is undone first.
 
-        Returns when it is, or when it cannot be; then that is told as the agent's state is.
+        `event` is what their request will be journalled as. Returns when it is undone, or when it cannot be; then that
+        is told as the agent's state is.
         """
         if not attendance.is_person(who.agent, who.uid):
             return
-        self._sign(team)
+        self._sign(who, team, event)
         known = self._known.get(team)
         if known is not None and known.stage == attendance.RETURNING:
             await self._step(team)
@@ -108,16 +132,19 @@ class AttendanceWatch:
     def meant(self, who: Who, team: str, names: Collection[str]) -> None:
         """A person starts or stops these agents: that is a sign, and what becomes of them is theirs to say."""
         if attendance.is_person(who.agent, who.uid):
-            self._sign(team)
+            self._sign(who, team, "agent.stopping")
             for name in names:
-                self._sign(team, "agent.stopping", name)
+                self._sign(who, team, "agent.stopping", name)
 
-    def _sign(self, team: str, event: str = "", agent: str = "") -> None:
+    def _sign(self, who: Who, team: str, event: str, agent: str = "") -> None:
         if self._rule(team) is None:
-            self._forget(team)
+            if team in self._known:
+                self._forget(team)
             return
         known, now = self._known.get(team), self._clock()
-        self._known[team] = attendance.shown_up(known or Attendance(seen=now), now, event=event, agent=agent)
+        self._known[team] = attendance.shown_up(
+            known or Attendance(seen=now), now, event=event, agent=agent, by=who.user
+        )
         if team not in self._unsaved:
             self._unsaved.set(team, _SAVE_SECONDS, lambda: self._background.spawn(self._save(team), name="attendance"))
         self._follow(team)
@@ -151,6 +178,8 @@ class AttendanceWatch:
         stage, seconds = attendance.due(rule, known, self._clock())
         if stage:
             self._alarms.set(team, seconds, lambda: self._take_step(team))
+        elif (look := attendance.next_look(known, attached=team not in self._unwatched)) is not None:
+            self._alarms.set(team, look, lambda: self._take_step(team))
         else:
             self._alarms.cancel(team)
         self._tell(team, known, rule)
@@ -175,35 +204,46 @@ class AttendanceWatch:
     async def _do(self, team: str, rule: Unattended, known: Attendance) -> None:
         stage, seconds = attendance.due(rule, known, self._clock())
         if stage in (attendance.ANNOUNCED, attendance.ACTING) and seconds <= 0:
-            if await self._somebody_types(team, known) or self._known.get(team) != known:
+            await self._look_for_keys(team, known)
+            if self._known.get(team) != known:
                 return  # somebody is there
             if stage == attendance.ANNOUNCED:
                 await self._announce(team, rule, known)
             else:
-                await self._react(team, attendance.acting(known, rule, self._reactions.meant(team, rule.then)))
+                await self._react(team, rule, attendance.acting(known, rule, self._reactions.meant(team, rule.then)))
         elif stage == attendance.ALONE:
-            await self._react(team, known)
+            # It was begun and not finished; whoever has come meanwhile may not have been seen then.
+            await self._look_for_keys(team, known)
+            if self._known.get(team) == known:
+                await self._react(team, rule, known)
         elif stage == attendance.ATTENDED:
             await self._undo(team, known)
         elif known.stage == attendance.ALONE and (late := self._stragglers(team, known)):
             again = attendance.acting(known, Unattended(after=rule.after, then=known.reaction), [*known.agents, *late])
-            await self._react(team, again)
+            await self._react(team, rule, again, is_news=False)
+        elif known.stage == attendance.ALONE:
+            attached = True
+            with suppress(CorralError):  # who cannot be seen now may be at the next look
+                attached = await self._look_for_keys(team, known)
+            if attached:
+                self._unwatched.discard(team)
+            else:
+                self._unwatched.add(team)
 
-    async def _somebody_types(self, team: str, known: Attendance) -> bool:
-        """Keys that a person presses in a terminal are journalled nowhere: so they are asked for before it counts."""
-        keeper = self._supervisor.link.connected
-        if keeper is None:
-            return False
-        idle = None
-        with suppress(CorralError):  # whoever cannot be seen to type is not known to be there
-            idle = (await keeper.last_key(team)).seconds
+    async def _look_for_keys(self, team: str, known: Attendance) -> bool:
+        """Ask whether somebody has typed, who is there then. False if nobody is attached who could.
+
+        Keys that a person presses in a terminal are journalled nowhere: so they are asked for before it counts. Raises
+        UnavailableError if nobody can tell: a team is not taken to be alone because its tmux is slow.
+        """
+        keeper = await self._supervisor.link.open()
+        idle = (await keeper.last_key(team)).seconds
         now = self._clock()
-        # A second of tmux may have begun before the sign that is known.
-        if idle is None or idle + 1.0 >= elapsed(known.seen, now):
-            return False
-        self._known[team] = attendance.shown_up(known, earlier(now, idle))
-        await self._save(team)
-        return True
+        # Whoever showed up meanwhile has shown up later.
+        if idle is not None and attendance.has_typed(known, idle, now) and self._known.get(team) == known:
+            self._known[team] = attendance.shown_up(known, earlier(now, idle), event=attendance.KEYS)
+            await self._save(team)
+        return idle is not None
 
     async def _announce(self, team: str, rule: Unattended, known: Attendance) -> None:
         told = attendance.announced(known, self._clock())
@@ -211,9 +251,10 @@ class AttendanceWatch:
         await self._write(
             team, told, "team.unattended", stage=told.stage, then=rule.then, after=rule.after, seconds=round(seconds, 3)
         )
-        await tell_attached(self._supervisor, team, team, _announcement(rule, seconds))
+        if self._concerns_anybody(team, rule.then, self._reactions.meant(team, rule.then)):
+            self._notify(attendance_words.announced_notice(team, rule, told, seconds))
 
-    async def _react(self, team: str, acting: Attendance) -> None:
+    async def _react(self, team: str, rule: Unattended, acting: Attendance, *, is_news: bool = True) -> None:
         await self._write(
             team, acting, "team.unattended", stage=acting.stage, then=acting.reaction, agents=list(acting.agents)
         )
@@ -230,6 +271,7 @@ class AttendanceWatch:
         current = self._known.get(team)
         if current is None or current.stage != attendance.ACTING:
             return  # somebody showed up meanwhile: what was done is undone next
+        self._unwatched.discard(team)
         await self._write(
             team,
             attendance.alone(current),
@@ -240,6 +282,14 @@ class AttendanceWatch:
             agents=list(acting.agents),
             **({"reason": problem} if problem else {}),
         )
+        if is_news and self._concerns_anybody(team, acting.reaction, acting.agents):
+            self._notify(attendance_words.done_notice(team, rule, current, problem))
+
+    def _concerns_anybody(self, team: str, reaction: str, agents: Collection[str]) -> bool:
+        """False if it is done to nobody, because nothing of the team runs: that nobody is there is no news then."""
+        if reaction != attendance.NOTIFY:
+            return bool(agents)
+        return any(agent.state not in states.AT_REST for agent in self._registry.of_team(team).values())
 
     async def _undo(self, team: str, known: Attendance) -> None:
         # Written first: half of it undone, and nobody known to have come, would be left so.
@@ -248,7 +298,13 @@ class AttendanceWatch:
         point("daemon.attended_done")
         current = self._known.get(team, known)
         await self._write(
-            team, attendance.attended(current), "team.attended", after=known.reaction, agents=list(known.agents)
+            team,
+            attendance.attended(current),
+            "team.attended",
+            after=known.reaction,
+            agents=list(known.agents),
+            did=known.did,
+            **({"by": known.by} if known.by else {}),
         )
 
     # Writing
@@ -266,13 +322,12 @@ class AttendanceWatch:
         await self._ledger.write(
             Change(who=SUPERVISOR, time=self._now(), put_items=[_item(team, known)], events=[told])
         )
-        # Whoever follows the journal is woken by the registry's writes.
-        await self._registry.observe((), ())
 
     def _forget(self, team: str) -> None:
         """The team is gone, or its file says nothing of being alone any more."""
         self._alarms.cancel(team)
         self._unsaved.cancel(team)
+        self._unwatched.discard(team)
         self._registry.set_notice((team, ""), _SUBJECT, "")
         if self._known.pop(team, None) is not None:
             drop = Change(who=SUPERVISOR, time=self._now(), drop_items=[(_KIND, team)])
@@ -281,28 +336,10 @@ class AttendanceWatch:
     def _tell(self, team: str, known: Attendance, rule: Unattended) -> None:
         text = ""
         if known.stage == attendance.ANNOUNCED:
-            text = _announcement(rule, attendance.due(rule, known, self._clock())[1])
+            text = attendance_words.announcement(rule, attendance.due(rule, known, self._clock())[1])
         elif known.stage in (attendance.ACTING, attendance.ALONE):
-            text = _happened(rule, known)
+            text = attendance_words.happened(rule, known.reaction)
         self._registry.set_notice((team, ""), _SUBJECT, text)
-
-
-def _announcement(rule: Unattended, seconds: float) -> str:
-    what = {attendance.NOTIFY: "that is told", attendance.PAUSE: "it is paused", attendance.STOP: "it is stopped"}
-    return (
-        f"nobody has looked after this team for a while: in {roughly(seconds)} {what[rule.then]}, "
-        "unless somebody attaches, answers or sends something"
-    )
-
-
-def _happened(rule: Unattended, known: Attendance) -> str:
-    alone = f"nobody has looked after this team for {shown_duration(rule.after)}"
-    what = {
-        attendance.NOTIFY: "",
-        attendance.PAUSE: ", so it is paused; it goes on when somebody shows up: corral attach, send or resume",
-        attendance.STOP: ", so it is stopped; corral up starts it again",
-    }
-    return alone + what.get(known.reaction, "")
 
 
 def _item(team: str, known: Attendance) -> Item:

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corral.agents.catalogue import for_command
-from corral.domain import forks, states
+from corral.domain import forks, lifecycle, states
+from corral.domain.attendance import is_person
 from corral.domain.environment import AGENT_VARIABLE
 from corral.domain.errors import CorralError, RefusedError
+from corral.domain.kinds import SERVICE
 from corral.domain.port_blocks import Block, variables
 from corral.domain.records import Agent, NewEvent, Who
 from corral.domain.spec import WORKTREE
@@ -97,12 +99,15 @@ class Fork:
     async def bring_back(self, who: Who, team: str) -> list[str]:
         """Start the forks of a team that do not run; for `up`, which starts what the file declares before.
 
-        The caller holds the team's lock. What a person should know of them, in words.
+        The caller holds the team's lock. What a person should know of them, in words. If no person asks, what Corral
+        itself had stopped for good stays so.
         """
+        by_person = is_person(who.agent, who.uid)
         resting = [
             agent
             for agent in self._registry.of_team(team).values()
             if agent.fork_of and agent.state in _DOES_NOT_RUN and agent.place is None
+            if by_person or not lifecycle.stays_stopped(agent)
         ]
         notes = []
         for agent in resting:
@@ -118,7 +123,9 @@ class Fork:
         return notes
 
     async def _conversation(self, source: Agent) -> tuple[str, list[str]]:
-        """What the fork goes on with, and what a person should know of that."""
+        """What the fork goes on with, and what a person should know of that. A service speaks with nobody."""
+        if source.kind == SERVICE:
+            return "", []
         profile = for_command(source.command, source.shell)
         title, ways = (profile.title, profile.resume) if profile is not None else ("its program", None)
         session = await self._supervisor.conversations.present(source)

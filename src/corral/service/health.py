@@ -12,17 +12,17 @@ import secrets
 from collections.abc import Collection
 
 from corral.background import Background
-from corral.domain import health, lifecycle, states
+from corral.domain import health, states
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.health import Health
-from corral.domain.records import SUPERVISOR, Agent, NewEvent
+from corral.domain.records import Agent, NewEvent
 from corral.domain.spec_durations import shown_duration
 from corral.domain.upkeep import Check
 from corral.ports.checking import CHECK_PREFIX, Checked
 from corral.service import process_orders
 from corral.service.context import Context
+from corral.service.ending import end_by_policy
 from corral.service.process_orders import OTHER_SHELL, SHELL, Wanted
-from corral.supervise.supervisor import DEFAULT_GRACE
 
 log = logging.getLogger("corral.daemon")
 
@@ -39,6 +39,7 @@ class HealthChecks:
     """One loop for each agent that runs and has a check."""
 
     def __init__(self, context: Context) -> None:
+        self._context = context
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._room = asyncio.Semaphore(_AT_ONCE)
@@ -94,6 +95,9 @@ class HealthChecks:
                 continue  # it was made to stand still meanwhile
             before, known = known, health.checked(known, check, problem, asked - began)
             self._registry.health[watched.key] = known
+            if known.word != before.word or known.word != health.UNHEALTHY:
+                # Of one that is unhealthy, what made it so stays told.
+                self._registry.set_notice(agent.key, _SUBJECT, health.in_words(known, check))
             if known.word != before.word:
                 await self._tell(agent, check, known)
             if known.word == health.UNHEALTHY and agent.restart != "never":
@@ -118,7 +122,6 @@ class HealthChecks:
 
     async def _tell(self, agent: Agent, check: Check, known: Health) -> None:
         words = health.in_words(known, check) if known.word == health.UNHEALTHY else ""
-        self._registry.set_notice(agent.key, _SUBJECT, words)
         if known.word not in (health.HEALTHY, health.UNHEALTHY):
             return
         event = NewEvent(
@@ -132,26 +135,15 @@ class HealthChecks:
 
     def _restart(self, agent: Agent, why: str) -> None:
         """End it, and have its policy decide. Beside the watch, which ends when the agent does."""
-        self._background.spawn(self._end(agent, why), name=f"end {agent.name}, which is unhealthy")
+        self._background.spawn(
+            # It may get well while this waits for its turn.
+            end_by_policy(self._context, agent, why, self._is_unhealthy),
+            name=f"end {agent.name}, which is unhealthy",
+        )
 
-    async def _end(self, agent: Agent, why: str) -> None:
-        async with self._supervisor.lock(agent.team):
-            current = self._registry.agents.get(agent.key)
-            known = self._registry.health.get(agent.key)
-            if current is None or current.run != agent.run or current.state != states.RUNNING or current.paused:
-                return
-            if known is None or known.word != health.UNHEALTHY:
-                return  # it got well while this waited for its turn
-            try:
-                await self._supervisor.stop(
-                    agent.team,
-                    [agent.name],
-                    DEFAULT_GRACE,
-                    SUPERVISOR,
-                    lambda live, now: lifecycle.ending(live, why, lifecycle.BY_POLICY, now),
-                )
-            except CorralError as error:
-                log.warning("%s/%s is unhealthy and could not be ended: %s", *agent.key, error.message)
+    def _is_unhealthy(self, agent: Agent) -> bool:
+        known = self._registry.health.get(agent.key)
+        return known is not None and known.word == health.UNHEALTHY
 
 
 def _soon(check: Check) -> float:

@@ -8,16 +8,19 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from corral.domain import inbox_causes, states
+from corral.domain.activity import ABOUT
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.inbox import Inbox
-from corral.domain.inbox_answers import Answer, keys_of
+from corral.domain.inbox_answers import TEXT, Answer, keys_of, must_have_been_shown
 from corral.domain.inbox_records import ANSWERING, NOT_KNOWN, PROVED, SNOOZED, Cause, Entry
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Who
 from corral.failpoint import point
-from corral.ports.dialogs import Pressed
+from corral.ports.dialogs import Peer, Pressed
 from corral.ports.store import Change, Item
 from corral.service.context import Context
 from corral.service.ledger import Ledger
+from corral.service.people import must_be_a_person
 from corral.service.reaching import keeper_soon
 from corral.service.running import must_run
 
@@ -27,20 +30,21 @@ _KIND, _COUNT = "inbox", "inbox-count"
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Entry).decode
 
-#: Sends words to an agent, for a person; as `corral send` does.
-Send = Callable[[Who, Agent, bytes], Awaitable[object]]
+#: Sends words to an agent, for a person, as `corral send` does: whether it is proved that the agent took them. Raises
+#: `UnavailableError` if nobody can tell whether they were submitted, and any other `CorralError` if they will not be.
+Say = Callable[[Who, Agent, bytes], Awaitable[bool]]
 
 
 class InboxService:
     """The use cases. Entries come and go by `inbox_watch`; people answer them here."""
 
-    def __init__(self, context: Context, ledger: Ledger, send: Send) -> None:
+    def __init__(self, context: Context, ledger: Ledger, say: Say) -> None:
         self._store = context.store
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._now = context.now
         self._ledger = ledger
-        self._send = send
+        self._say = say
         self._inbox = Inbox()
         #: Those whose answers are being pressed by this daemon; what else is being answered, an earlier one began.
         self._pressing: set[int] = set()
@@ -98,13 +102,14 @@ class InboxService:
     # Causes
 
     async def came(self, cause: Cause) -> None:
-        """Somebody is needed; a cause that is known already makes no second entry."""
+        """Somebody is needed; a cause that is known already makes no second entry, and brings the first up to date."""
         last, now = self._inbox.last, self._now()
+        before = self._inbox.waiting_for(cause)
         entry = self._inbox.came(cause, now)
         if entry is None:
             return
-        is_news = entry.number > last or entry.changed == now
-        await self._write(SUPERVISOR, entry, "inbox.opened" if is_news else "", now)
+        event = "inbox.opened" if before is None else "inbox.drawn" if before.cause.becomes(cause) else ""
+        await self._write(SUPERVISOR, entry, event, now)
         if entry.number > last:
             self._tell(entry)
 
@@ -114,6 +119,10 @@ class InboxService:
         gone = self._inbox.went(entry.number, now)
         if gone is not None:
             await self._write(SUPERVISOR, gone, "inbox.gone", now)
+
+    def waiting_for(self, cause: Cause) -> Entry | None:
+        """The entry that waits for the same; None if that would be a new one."""
+        return self._inbox.waiting_for(cause)
 
     def left_over(self, entry: Entry) -> bool:
         """True if an earlier daemon began to answer it, and nobody knows what came of that."""
@@ -131,47 +140,48 @@ class InboxService:
 
     # People
 
-    async def claim(self, who: Who, number: int) -> Entry:
+    async def claim(self, who: Who, peer: Peer, number: int) -> Entry:
         """It is theirs for a while: nobody else can answer it."""
-        _must_be_a_person(who)
+        await self._must_be_a_person(who, peer)
         now = self._now()
         entry = self._inbox.claim(number, who.user, now)
         await self._write(who, entry, "inbox.claimed", now)
         return entry
 
-    async def snooze(self, who: Who, number: int, seconds: float) -> Entry:
+    async def snooze(self, who: Who, peer: Peer, number: int, seconds: float) -> Entry:
         """Nobody is told of it for so long."""
-        _must_be_a_person(who)
+        await self._must_be_a_person(who, peer)
         now = self._now()
         entry = self._inbox.snooze(number, who.user, seconds, now)
         await self._write(who, entry, "inbox.snoozed", now)
         return entry
 
-    async def answer(self, who: Who, pid: int, number: int, answer: Answer) -> Entry:
+    async def answer(self, who: Who, peer: Peer, number: int, answer: Answer) -> Entry:
         """Give an answer, which is pressed into the dialog that the entry shows and into no other.
 
-        Returns when the dialog is proved to be gone. `RefusedError` if somebody else has it, if what it was about is
-        gone, or if the answer did not take; `UnavailableError` if nobody can tell.
+        Returns when the dialog is proved to be gone, or words are submitted. `RefusedError` if somebody else has it, if
+        what it was about is gone, or if the answer did not take; `UnavailableError` if nobody can tell.
         """
-        _must_be_a_person(who)
-        entry = self.show(number)
+        await self._must_be_a_person(who, peer)
+        known = self._inbox.must_be_free(number, who.user, self._now())
+        entry = await self._as_shown_now(known)
+        must_have_been_shown(known, entry, answer)
         keys = keys_of(entry, answer)
         agent = self._registry.agent(entry.cause.team, entry.cause.agent)
         must_run(agent, ended="there is nothing to answer", paused="it takes no answer", then="answer it")
         keeper = await keeper_soon(self._supervisor)
-        asking = await keeper.agent_of_process(pid)
-        if asking:
-            raise _for_people(asking)
         now = self._now()
         entry = self._inbox.begin_answer(number, who.user, answer.named, now)
         self._pressing.add(number)
         try:
             await self._write(who, entry, "inbox.answering", now)
             point("daemon.answer_written")
-            if not keys:
-                await self._send(who, agent, answer.text.encode())
-                return await self._given(who, number)
-            pressed = await keeper.press(agent.team, agent.run, list(keys), entry.cause.mark)
+            if not keys and not entry.cause.mark:
+                taken = await self._say(who, agent, answer.text.encode())
+                return await self._given(who, number, PROVED if taken else NOT_KNOWN)
+            # Words go into the field of the dialog, which is a place for one line.
+            words = "" if keys else answer.text.strip()
+            pressed = await keeper.press(agent.team, agent.run, list(keys), entry.cause.mark, words)
             point("daemon.answer_pressed")
             return await self._outcome(who, entry, pressed)
         except UnavailableError:
@@ -185,6 +195,27 @@ class InboxService:
             raise
         finally:
             self._pressing.discard(number)
+
+    async def _must_be_a_person(self, who: Who, peer: Peer) -> None:
+        remedy = "answer it from a terminal of your own: no agent answers for a person"
+        await must_be_a_person(self._supervisor, who, peer, what="the inbox", remedy=remedy)
+
+    async def _as_shown_now(self, entry: Entry) -> Entry:
+        """The entry, brought up to date if the screen shows more of its question by now than when it was looked at."""
+        cause = entry.cause
+        agent = self._registry.agents.get((cause.team, cause.agent))
+        if not entry.waits or cause.kind not in ABOUT or agent is None:
+            return entry
+        if agent.state != states.RUNNING or agent.run != cause.run:
+            return entry
+        seen = await (await keeper_soon(self._supervisor)).look_at_dialog(agent.team, agent.run)
+        if seen.dialog is None or not seen.dialog.takes_keys:
+            return entry
+        shown = inbox_causes.of_activity(agent, self._registry.activity(agent.key), seen.lines, seen.dialog)
+        known = self._inbox.waiting_for(shown)
+        if known is not None and known.number == entry.number:
+            await self.came(shown)
+        return self.show(entry.number)
 
     async def _outcome(self, who: Who, entry: Entry, pressed: Pressed) -> Entry:
         number, cause = entry.number, entry.cause
@@ -208,14 +239,14 @@ class InboxService:
                 f"nothing was pressed: {pressed.why}", "let them answer, or try again in a moment", lines=list(shown)
             )
         raise RefusedError(
-            f"{entry.answer} was pressed, and {cause.agent} asks the same: {pressed.why}",
+            f"{_told(entry)}, and {cause.agent} asks the same: {pressed.why}",
             f"corral attach {cause.team}/{cause.agent}, and answer it there",
             lines=list(shown),
         )
 
-    async def _given(self, who: Who, number: int) -> Entry:
+    async def _given(self, who: Who, number: int, outcome: str = PROVED) -> Entry:
         now = self._now()
-        entry = self._inbox.answered(number, PROVED, now)
+        entry = self._inbox.answered(number, outcome, now)
         await self._write(who, entry, "inbox.answered", now)
         return entry
 
@@ -251,17 +282,9 @@ class InboxService:
         self._changed = asyncio.Event()
 
 
+def _told(entry: Entry) -> str:
+    return "an answer in words was tried" if entry.answer == TEXT else f"{entry.answer} was pressed"
+
+
 def _key(number: int) -> str:
     return f"{number:015d}"
-
-
-def _must_be_a_person(who: Who) -> None:
-    if who.agent:
-        raise _for_people(who.agent)
-
-
-def _for_people(agent: str) -> RefusedError:
-    return RefusedError(
-        f"the inbox is for people, and this was asked from within {agent}: no agent answers for a person",
-        "answer it from a terminal of your own",
-    )

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Collection, Iterable
 
+from corral.agents.catalogue import for_command
 from corral.background import Background
 from corral.domain import activity as activities
 from corral.domain import inbox_causes, states
@@ -18,6 +19,7 @@ from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.inbox_records import CONFLICT, FAILED, STUCK, Entry
 from corral.domain.merge_records import CONFLICT as MERGE_CONFLICT
 from corral.domain.records import Agent
+from corral.domain.terminals import TMUX
 from corral.ports.dialogs import ScreenSeen
 from corral.service.context import Context
 from corral.service.inbox import InboxService
@@ -29,6 +31,8 @@ log = logging.getLogger("corral.daemon")
 _AGAIN_SECONDS = 5.0
 #: A hook may tell of a dialog before it is drawn: so often, and so long, its screen is looked at for it.
 _LOOKS, _PAUSE = 4, 0.4
+#: And it may be seen half drawn: it counts once it looked the same twice, so far apart.
+_STEADY = 0.1
 _OF_SCREEN = (*ABOUT,)
 
 Key = tuple[str, str]
@@ -71,8 +75,18 @@ class InboxWatch:
             self._background.spawn(self._look(key), name=f"inbox of {'/'.join(key)}")
 
     def _agents_changed(self, keys: Collection[Key]) -> None:
+        asking = self._inbox.agents() | self._looking
         for key in keys:
-            self.suspect(key)
+            if key in asking or self._may_ask(key):
+                self.suspect(key)
+
+    def _may_ask(self, key: Key) -> bool:
+        """False for one that asks for nothing now: mostly all of them, and a whole team changes at once."""
+        agent = self._registry.agents.get(key)
+        if agent is None:
+            return False
+        waits = self._registry.activity(key).word == activities.WAITING
+        return waits or agent.state == states.FAILED or bool(agent.stuck_since or agent.late)
 
     async def _look(self, key: Key) -> None:
         try:
@@ -119,36 +133,47 @@ class InboxWatch:
             if self._registry.activity(agent.key) != now or self._registry.agents.get(agent.key) is None:
                 return  # it does something else by now, and that is looked at next
             cause = inbox_causes.of_activity(agent, now, seen.lines, seen.dialog)
-            await self._gone(entry for entry in waiting if entry.cause.key != cause.key)
+            known = self._inbox.waiting_for(cause)
+            await self._gone(entry for entry in waiting if known is None or entry.number != known.number)
             await self._inbox.came(cause)
+            if known is None and not cause.takes_keys:
+                self._later(agent.key)  # what its screen shows by then may tell more
         else:
             await self._gone(entry for entry in waiting if entry.cause.run != agent.run)
 
     async def _seen(self, agent: Agent, now: Activity) -> ScreenSeen:
-        """The screen of an agent that waits, with the question on it as soon as that is there."""
-        looks = 1
+        """The screen of an agent that waits, with the question on it as soon as all of that is there."""
+        looks, before = 1, None
         while True:
             seen = await self._supervisor.insist(lambda keeper: keeper.look_at_dialog(agent.team, agent.run))
-            if seen.dialog is not None or looks == _LOOKS or self._registry.activity(agent.key) != now:
+            mark = seen.dialog.mark if seen.dialog is not None else None
+            is_steady = mark is not None and mark == before
+            if is_steady or looks == _LOOKS or self._registry.activity(agent.key) != now:
                 return seen
-            await asyncio.sleep(_PAUSE)
-            looks += 1
+            await asyncio.sleep(_PAUSE if mark is None else _STEADY)
+            looks, before = looks + 1, mark
 
     async def _failed(self, agent: Agent) -> None:
         known = self._inbox.waiting(*agent.key, FAILED)
         if agent.state != states.FAILED:
             await self._gone(known)
             return
-        cause = inbox_causes.of_failure(agent)
+        # Coding agents that there are profiles of paint their screens; of other programs the lines can be read.
+        paints = agent.terminal == TMUX and for_command(agent.command, agent.shell) is not None
+        cause = inbox_causes.of_failure(agent, repaints=paints)
         await self._gone(entry for entry in known if entry.cause.key != cause.key)
         await self._inbox.came(cause)
 
     async def _stuck(self, agent: Agent) -> None:
         known = self._inbox.waiting(*agent.key, STUCK)
-        if agent.state != states.RUNNING or not agent.stuck_since:
+        if agent.state != states.RUNNING or not (agent.stuck_since or agent.late):
             await self._gone(known)
-        elif not known:
-            await self._inbox.came(inbox_causes.of_stuck(agent, await self._last_screen(agent)))
+            return
+        of = inbox_causes.of_stuck if agent.stuck_since else inbox_causes.of_late
+        key = of(agent, ()).key
+        await self._gone(entry for entry in known if entry.cause.key != key)
+        if all(entry.cause.key != key for entry in known):
+            await self._inbox.came(of(agent, await self._last_screen(agent)))
 
     async def _last_screen(self, agent: Agent) -> list[str]:
         """What its terminal shows; nothing if it has none any more."""

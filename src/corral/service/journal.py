@@ -48,12 +48,16 @@ class Journal:
         *,
         team: str = "",
         agent: str = "",
+        named: Sequence[str] = (),
         after: int | None = None,
         since: float | None = None,
         last: int | None = None,
         follow: bool = False,
     ) -> AsyncIterator[Event | Awaited]:
-        """Events in order, without a gap and without a repeat; with `follow`, for as long as somebody listens."""
+        """Events in order, without a gap and without a repeat; with `follow`, for as long as somebody listens.
+
+        `named` are patterns for their names, such as `agent.*`, of which one must fit.
+        """
         await self._registry.save()  # whoever has done something finds it
         if follow and not await self._knows(team, agent):
             yield Awaited(awaited=_name(team, agent))
@@ -66,8 +70,9 @@ class Journal:
             growth = asyncio.ensure_future(self._registry.journal_growth())
             await asyncio.sleep(0)
             try:
+                newest = await self._store.events(last=1) if follow and named else []
                 page = await self._store.events(
-                    after=cursor, since=since, team=team, agent=agent, last=last, limit=_PAGE
+                    after=cursor, since=since, team=team, agent=agent, named=named, last=last, limit=_PAGE
                 )
                 for event in page:
                     cursor = event.seq
@@ -75,6 +80,10 @@ class Journal:
                 last = None
                 if cursor is None:
                     cursor = 0
+                if newest and len(page) < _PAGE:
+                    # What does not fit is not looked at again: a name that never comes must not cost the whole
+                    # journal with every event that does.
+                    cursor = max(cursor, newest[0].seq)
                 if len(page) < _PAGE:
                     if not follow:
                         return

@@ -14,6 +14,7 @@ from corral.domain.lease_refusals import does_not_run, refusal, what, with_holde
 from corral.domain.leases import Claim, Lease, Leases, Obstacle, Party
 from corral.domain.lost_leases import Lost
 from corral.domain.records import SUPERVISOR, Agent, Who
+from corral.domain.traces import shown
 from corral.domain.waits import Waits
 from corral.ports.store import Change
 from corral.service.context import Context
@@ -252,7 +253,7 @@ class LeaseService:
             # One by one: all of a lease is compared with all of a claim, and of these there may be thousands.
             one = replace(claim, patterns=(pattern,))
             if self._leases.conflict(one) is not None:
-                raise self._refusal(one, asked=f"{pattern.text}: " if len(claim.patterns) > 1 else "")
+                raise self._refusal(one, asked=f"{shown(pattern.text)}: " if len(claim.patterns) > 1 else "")
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
-from corral.background import Background
-from corral.domain import lifecycle, lifetimes, states
+from corral.domain import lifecycle, lifetime_words, lifetimes, states
 from corral.domain.errors import CorralError
 from corral.domain.moments import Moment
+from corral.domain.notices import Notice
 from corral.domain.records import SUPERVISOR, Agent, NewEvent
-from corral.domain.spec_durations import roughly, shown_duration
-from corral.service.alarms import Alarms
+from corral.service.agent_watch import AgentWatch, Key
 from corral.service.context import Context
-from corral.service.reaching import tell_attached
 from corral.supervise.supervisor import DEFAULT_GRACE
 
 log = logging.getLogger("corral.daemon")
 
-_Key = tuple[str, str]
 #: Under which subject it is among an agent's notices.
 _SUBJECT = "lifetime"
 #: Before another try where nobody answered.
@@ -27,33 +24,17 @@ _RETRY_SECONDS = 20.0
 _LIVES = states.LIVE - {states.STOPPING} | {states.BACKOFF}
 
 
-class Lifetimes:
+class Lifetimes(AgentWatch):
     """Watches every agent that has a lifetime."""
 
-    def __init__(self, context: Context, clock: Callable[[], Moment]) -> None:
-        self._registry = context.registry
-        self._supervisor = context.supervisor
+    def __init__(self, context: Context, clock: Callable[[], Moment], tell: Callable[[Notice], None]) -> None:
+        super().__init__(context)
         self._clock = clock
-        self._alarms: Alarms[_Key] = Alarms()
+        self._tell = tell
         #: When the end of an agent was announced, for the start that it is about.
-        self._announced: dict[_Key, tuple[Moment, Moment]] = {}
-        self._background = Background()
+        self._announced: dict[Key, tuple[Moment, Moment]] = {}
 
-    def begin(self) -> None:
-        """Watch from now on, also what an earlier daemon watched."""
-        self._registry.watch_agents(self._changed)
-        self._changed(list(self._registry.agents))
-
-    def end(self) -> None:
-        """Watch no more."""
-        self._alarms.end()
-        self._background.cancel()
-
-    def _changed(self, keys: Collection[_Key]) -> None:
-        for key in keys:
-            self._follow(key)
-
-    def _follow(self, key: _Key) -> None:
+    def _follow(self, key: Key) -> None:
         agent = self._registry.agents.get(key)
         lifetime = agent.upkeep.lifetime if agent is not None else None
         if agent is None or lifetime is None or agent.begun is None or agent.state not in _LIVES:
@@ -68,32 +49,32 @@ class Lifetimes:
         do = self._announce if step == lifetimes.ANNOUNCE else self._end
         self._alarms.set(key, seconds, lambda: self._background.spawn(do(key), name=f"lifetime of {key[1]}"))
 
-    async def _announce(self, key: _Key) -> None:
+    async def _announce(self, key: Key) -> None:
         agent = self._registry.agents.get(key)
         if agent is None or agent.begun is None or agent.upkeep.lifetime is None:
             return
         lifetime = agent.upkeep.lifetime
         self._announced[key] = (agent.begun, self._clock())
         left = lifetimes.due(lifetime, agent.begun, self._clock(), self._clock())[1]
-        told = f"its lifetime of {shown_duration(lifetime)} is over in {roughly(left)}, and it is stopped then"
-        self._registry.set_notice(key, _SUBJECT, f"{told}; corral restart {agent.name} starts it anew")
+        self._registry.set_notice(key, _SUBJECT, lifetime_words.ending(lifetime, left, agent.name))
         event = _event("agent.expiring", agent, lifetime=lifetime, seconds=round(left, 3))
         await self._registry.observe((), [event])
         self._follow(key)
-        await tell_attached(self._supervisor, agent.team, agent.name, told)
+        self._tell(lifetime_words.announced_notice(agent.team, agent.name, agent.begun, lifetime, left))
 
-    async def _end(self, key: _Key) -> None:
+    async def _end(self, key: Key) -> None:
         async with self._supervisor.lock(key[0]):
             agent = self._registry.agents.get(key)
             # Of one that nobody can see nothing is known, so nothing is done: it rings again when it is seen.
             if agent is None or agent.state not in _LIVES or agent.state == states.UNKNOWN:
                 return
             announced = self._announced.get(key)
-            if agent.upkeep.lifetime is None or announced is None or announced[0] != agent.begun:
+            lifetime, begun = agent.upkeep.lifetime, agent.begun
+            if lifetime is None or begun is None or announced is None or announced[0] != begun:
                 self._follow(key)  # it was started anew, or may live longer
                 return
-            why = f"its lifetime of {shown_duration(agent.upkeep.lifetime)} is over"
-            await self._registry.observe((), [_event("agent.expired", agent, lifetime=agent.upkeep.lifetime)])
+            why = lifetime_words.over(lifetime)
+            await self._registry.observe((), [_event("agent.expired", agent, lifetime=lifetime)])
             try:
                 await self._supervisor.stop(
                     agent.team,
@@ -105,6 +86,8 @@ class Lifetimes:
             except CorralError as error:
                 log.warning("%s/%s is past its lifetime and could not be stopped: %s", *key, error.message)
                 self._alarms.set(key, _RETRY_SECONDS, lambda: self._follow(key))
+                return
+        self._tell(lifetime_words.done_notice(agent.team, agent.name, begun, lifetime))
 
 
 def _event(event: str, agent: Agent, **data: object) -> NewEvent:

@@ -214,6 +214,10 @@ class Msg:
             if message.number <= settled and sender in (None, message.sender)
         ]
 
+    def untold(self, party: str) -> list[Message]:
+        """What is in the mailbox of a party and was neither injected nor read, the oldest first."""
+        return [message for message in self._mail.untold(party) if message.number <= self._ledger.settled]
+
     def sent(self, party: str) -> list[Message]:
         """What a party sent, the oldest first."""
         return [message for message in self._mail.sent(party) if message.number <= self._ledger.settled]

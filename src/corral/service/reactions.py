@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from corral.domain import attendance, lifecycle, states
 from corral.domain.records import SUPERVISOR
-from corral.service import worktrees
 from corral.service.context import Context
 from corral.service.holding import Holding
+from corral.service.outfit import fit_out
 from corral.service.progress import Progress
 from corral.supervise.supervisor import DEFAULT_GRACE
 
@@ -74,7 +74,7 @@ class Reactions:
             if stopped:
                 keeper = await self._supervisor.link.open()
                 for name in stopped:
-                    await worktrees.guard(keeper, self._registry.teams[team], agents[name])
+                    await fit_out(keeper, self._registry.teams[team], agents[name])
                 await self._supervisor.line.request(team, stopped, SUPERVISOR)
 
 

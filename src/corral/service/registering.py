@@ -10,6 +10,8 @@ from corral.ports.keeper import Keeper
 
 async def register(keeper: Keeper, agent: Agent) -> list[str]:
     """Have the agent's program know what was declared that it should. What a person should know of it, in words."""
+    if not agent.mcp and not agent.hooks:
+        return []
     notes = []
     profile = for_command(agent.command, agent.shell)
     if agent.mcp and profile is not None and profile.mcp is not None:

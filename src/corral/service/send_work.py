@@ -14,11 +14,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from corral.background import Background
-from corral.domain import states
+from corral.domain import send_fate, states
 from corral.domain.activity import Activity
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.records import Agent
-from corral.domain.sends import ENTERING, FAILED, OBSERVED, PASTED, PASTING, PROVING, SUBMITTED, UNKNOWN, Send
+from corral.domain.sends import ENTERING, FAILED, OBSERVED, PASTED, PASTING, PROVING, SUBMITTED, TELLING, UNKNOWN, Send
 from corral.failpoint import point
 from corral.ports.keeper import Keeper
 from corral.ports.reports import KeyboardChanged
@@ -32,6 +32,10 @@ log = logging.getLogger("corral.daemon")
 _AGAIN_SECONDS = 5.0
 #: Sooner than this nothing is tried again, whatever happens: a program that paints all the time must not keep us busy.
 _SOONEST_SECONDS = 0.05
+#: A hook waits no longer for a look at the keyboard: its agent waits for it.
+_LOOKING_SECONDS = 0.5
+#: What is to be written of a message that is proved to have arrived.
+_TOOK_IT = {"state": OBSERVED, "step": "", "reason": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,24 @@ class _Held:
 
     reason: str
     again: float | None = None
+    #: The keyboard is somebody else's, and nobody knows for how long.
+    taken: bool = False
+
+
+class _Worker:
+    """Gets one message after the other to one agent."""
+
+    def __init__(self) -> None:
+        #: Something may have changed for the agent.
+        self.awake = asyncio.Event()
+        #: Held for as long as it takes a step.
+        self.stepping = asyncio.Lock()
+        #: The message that cannot go on, by its number, and why.
+        self.held: tuple[int, _Held] | None = None
+
+    def is_barred(self, send: Send) -> bool:
+        """True if this message cannot be typed as long as somebody has the keyboard."""
+        return self.held is not None and self.held[0] == send.number and self.held[1].taken
 
 
 class SendWork:
@@ -50,9 +72,11 @@ class SendWork:
         self._supervisor = context.supervisor
         self._sends = sends
         self._background = Background()
-        self._awake: dict[tuple[str, str], asyncio.Event] = {}
+        self._workers: dict[tuple[str, str], _Worker] = {}
         #: Messages under way of which the agent's hook has told.
         self._heard: set[int] = set()
+        #: Messages that a hook is handing over, each until a time of the event loop's clock.
+        self._told_until: dict[int, float] = {}
         self._ended = False
         sends.on_new = self.wake
         context.registry.watch_agents(self._agents_changed)
@@ -72,11 +96,11 @@ class SendWork:
         """Something may have changed for an agent: try now."""
         if self._ended:
             return
-        awake = self._awake.get(key)
-        if awake is not None:
-            awake.set()
+        worker = self._workers.get(key)
+        if worker is not None:
+            worker.awake.set()
         elif self._sends.first(key) is not None:
-            self._awake[key] = asyncio.Event()
+            self._workers[key] = _Worker()
             self._background.spawn(self._work(key), name=f"messages of {key[0]}/{key[1]}")
 
     def keyboard_changed(self, report: KeyboardChanged) -> None:
@@ -85,11 +109,11 @@ class SendWork:
 
     def _agents_changed(self, keys: Collection[tuple[str, str]]) -> None:
         for key in keys:
-            if key in self._awake or self._sends.first(key) is not None:
+            if key in self._workers or self._sends.first(key) is not None:
                 self.wake(key)
 
     def _activity_changed(self, key: tuple[str, str], _: Activity) -> None:
-        if key in self._awake:
+        if key in self._workers:
             self.wake(key)
 
     async def heard(self, key: tuple[str, str], text: str) -> None:
@@ -106,25 +130,40 @@ class SendWork:
             log.error("that %s was observed is not written: %s", send.message, error.message)
 
     async def _work(self, key: tuple[str, str]) -> None:
-        awake = self._awake[key]
+        worker = self._workers[key]
         try:
-            while (send := self._sends.first(key)) is not None:
-                awake.clear()
-                try:
-                    held = await self._step(send)
-                except CorralError as error:
-                    held = _Held(error.message)
+            while True:
+                async with worker.stepping:
+                    send = self._sends.first(key)
+                    if send is None:
+                        break
+                    worker.awake.clear()
+                    try:
+                        held = await self._step(send)
+                        if held is not None and await self._was_for_now(send, held):
+                            held = None
+                    except CorralError as error:
+                        held = _Held(error.message)
+                    worker.held = (send.number, held) if held is not None else None
                 if held is None:
                     continue
                 self._sends.held(send, held.reason)
                 await asyncio.sleep(_SOONEST_SECONDS)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(min(held.again or _AGAIN_SECONDS, _AGAIN_SECONDS)):
-                        await awake.wait()
+                        await worker.awake.wait()
         finally:
-            del self._awake[key]
+            del self._workers[key]
         # Something may have come between the last look and now.
         self.wake(key)
+
+    async def _was_for_now(self, send: Send, held: _Held) -> bool:
+        """True if it was to be typed at once and nothing of it is: then it is over, and that is written down."""
+        now = self._sends.get(send.message)
+        if not now.at_once or now.was_begun:
+            return False
+        await self._sends.now(now, state=FAILED, reason=held.reason)
+        return True
 
     async def _step(self, send: Send) -> _Held | None:
         """The next thing to be done about a message; None if there may be more to do at once."""
@@ -133,24 +172,18 @@ class SendWork:
             # Who restarts it holds the lock from its end to its start: then it only seems to be at rest.
             async with self._supervisor.lock(send.team):
                 agent = self._registry.agents.get(send.key)
-        if agent is None or agent.state in states.AT_REST:
-            why = f"{send.agent} is {agent.state}" if agent is not None else f"{send.agent} was removed"
-            await self._sends.now(send, state=UNKNOWN if send.was_begun else FAILED, step="", reason=why)
+        changes = send_fate.over(send, agent)
+        if changes is not None:
+            await self._sends.now(send, **(_TOOK_IT if self._was_heard(send) else changes))
             return None
-        if send.was_begun and send.run != agent.run:
-            if send.state == SUBMITTED:
-                await self._sends.now(send, step="")
-            else:
-                why = "the agent ended while it was being typed"
-                await self._sends.now(send, state=UNKNOWN, step="", reason=why)
-            return None
-        if send.prompt_of and send.prompt_of != agent.run:
-            await self._sends.now(send, state=FAILED, reason="its run is over")
-            return None
-        if agent.state != states.RUNNING:
-            return _Held(f"the agent is {agent.state}" + (f": {agent.reason}" if agent.reason else ""))
-        if agent.paused:
-            return _Held("the agent is paused")
+        if self._sends.is_too_late(send):
+            return _Held("it was for a moment that is over")
+        assert agent is not None
+        if send.step == TELLING:
+            return await self._await_telling(send)
+        why = send_fate.waits_for(send, agent, self._registry.activity(agent.key))
+        if why:
+            return _Held(why)
         keeper = await self._supervisor.link.open()
         hello = self._supervisor.link.hello
         own = f"{hello.boot_id}/{hello.pid}"
@@ -165,7 +198,7 @@ class SendWork:
     async def _paste(self, keeper: Keeper, agent: Agent, send: Send, own: str) -> _Held | None:
         looked = await keeper.typing_begin(agent.team, agent.run, send.message)
         if looked.state != "free":
-            return _Held(looked.reason, looked.again)
+            return _Held(looked.reason, looked.again, taken=looked.again is None)
         send = await self._sends.now(send, step=PASTING, run=agent.run, keeper=own)
         point("daemon.pasting_written")
         try:
@@ -222,12 +255,63 @@ class SendWork:
             done = await keeper.typing_proof(send.team, send.run, send.message)
         except UnavailableError:
             done = Typing(state="submitted", reason="the keeper did not see what came of it")
-        heard = send.number in self._heard
-        self._heard.discard(send.number)
-        if heard or done.state == "observed":
-            await self._sends.now(send, state=OBSERVED, step="", reason="")
+        if self._was_heard(send) or done.state == "observed":
+            await self._sends.now(send, **_TOOK_IT)
         else:
             await self._sends.now(send, step="", reason=done.reason)
+        return None
+
+    def _was_heard(self, send: Send) -> bool:
+        """True if the agent's hook has told of it meanwhile. Asked once, when that is written down."""
+        heard = send.number in self._heard
+        self._heard.discard(send.number)
+        return heard
+
+    # By way of a hook
+
+    async def begin_telling(self, key: tuple[str, str], run: str, seconds: float) -> Send | None:
+        """Take what waits for a keyboard that is not free out of the worker's hands: a hook of that run hands it over.
+
+        None if there is no such message. Whoever has it says so with `told` within so many seconds, or it is unknown.
+        """
+        worker = self._workers.get(key)
+        if worker is None or not self._may_be_told(key, worker, run):
+            return None
+        try:
+            async with asyncio.timeout(_LOOKING_SECONDS):  # the worker may be looking at the keyboard just now
+                await worker.stepping.acquire()
+        except TimeoutError:
+            return None
+        try:
+            send = self._may_be_told(key, worker, run)
+            if send is None:
+                return None
+            now = asyncio.get_running_loop().time()
+            self._told_until = {number: until for number, until in self._told_until.items() if until > now}
+            self._told_until[send.number] = now + seconds
+            return await self._sends.now(send, step=TELLING, run=run)
+        finally:
+            worker.stepping.release()
+
+    def _may_be_told(self, key: tuple[str, str], worker: _Worker, run: str) -> Send | None:
+        send, agent = self._sends.first(key), self._registry.agents.get(key)
+        if send is None or agent is None or agent.run != run or not worker.is_barred(send):
+            return None
+        return send if send.may_be_told(self._sends.text(send)) else None
+
+    async def told(self, message: str) -> None:
+        """A hook has handed it over: the agent has it."""
+        send = self._sends.get(message)
+        if send.step == TELLING or send.state == UNKNOWN:
+            await self._sends.now(send, state=OBSERVED, step="", reason="its hook told it: the keyboard was not free")
+        self.wake(send.key)
+
+    async def _await_telling(self, send: Send) -> _Held | None:
+        left = self._told_until.get(send.number, 0.0) - asyncio.get_running_loop().time()
+        if left > 0:
+            return _Held("its hook is handing it over", left)
+        why = "a hook of the agent was to hand it over, and did not say whether it has"
+        await self._sends.now(send, state=UNKNOWN, step="", reason=why)
         return None
 
     async def _find_out(self, keeper: Keeper, send: Send, own: str) -> _Held | None:
@@ -235,10 +319,6 @@ class SendWork:
         done = await keeper.typing_recall(send.team, send.run, send.message, self._sends.text(send))
         if done.state in ("pasted", "submitted"):
             return await self._pasted(keeper, send, done)
-        if done.state == "none" and send.keeper == own:
-            # The same keeper, and it never pasted it; nor will it, until it is begun anew.
-            await self._sends.now(send, step="")
-            return None
-        why = done.reason or "Corral was interrupted while it typed"
-        await self._sends.now(send, state=UNKNOWN, step="", reason=why)
+        sure = done.state == "none"
+        await self._sends.now(send, **send_fate.not_pasted(send, own, sure=sure, reason=done.reason))
         return None

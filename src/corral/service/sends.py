@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 
 import msgspec
 
-from corral.domain import messages, sends
+from corral.domain import kinds, messages, sends
 from corral.domain.errors import CorralError, RefusedError, UnavailableError, WrongUseError
 from corral.domain.records import Agent, NewEvent, Who
 from corral.domain.sends import FAILED, PASTED, QUEUED, SUBMITTED, UNKNOWN, WAY, Line, Send
@@ -22,7 +22,7 @@ from corral.failpoint import point
 from corral.ports.store import Change, Item
 from corral.service.context import Context
 from corral.service.ledger import Ledger
-from corral.service.running import must_run
+from corral.service.running import must_run, must_run_or_start
 
 #: The kinds of records: how far a message got, and its text while it is needed.
 _KIND, _TEXT = "send", "send text"
@@ -55,8 +55,10 @@ class Sends:
         self._ledger = ledger
         self._line = Line()
         self._texts: dict[int, str] = {}
-        #: What each that waits is waiting for, as far as was seen. Not stored: it is looked at again.
+        #: What the first of each line is waiting for, as far as was seen. Not stored: it is looked at again.
         self._reasons: dict[int, str] = {}
+        #: Those that are for the moment in which they were put in line. One of an earlier daemon is too late.
+        self._for_now: set[int] = set()
         self._watchers: dict[str, set[asyncio.Event]] = {}
         self.on_new: Callable[[tuple[str, str]], None] = lambda _: None
         ledger.keep(self._read)
@@ -67,6 +69,7 @@ class Sends:
 
         def put() -> None:
             self._line = Line(found)
+            self._for_now = set()
             self._texts = texts
             for events in self._watchers.values():
                 for event in events:
@@ -76,11 +79,35 @@ class Sends:
 
     # Sending
 
-    async def send(self, who: Who, agent: Agent, raw: bytes, *, enter: bool) -> Send:
-        """Put a message in line for an agent; it is on the disk when this returns."""
+    async def send(self, who: Who, agent: Agent, raw: bytes, *, enter: bool, force: bool = False) -> Send:
+        """Put a message in line for an agent; it is on the disk when this returns.
+
+        It is typed behind the first prompt, also of one that does not run now and is to start by itself. A service is
+        refused. With `force` it is not, and nobody waits for a prompt.
+        """
         text = messages.checked(raw)
-        must_run(agent, ended="nobody would read it", paused="it reads nothing until it goes on", then="send it")
-        return await self._add(who, agent, text, raw, enter=enter)
+        if agent.kind == kinds.SERVICE and not force:
+            raise RefusedError(
+                f"{agent.name} is a service, and nobody speaks to it",
+                f"corral send --force {agent.team}/{agent.name} types it all the same",
+            )
+        must_run_or_start(
+            agent, ended="nobody would read it", paused="it reads nothing until it goes on", then="send it"
+        )
+        return await self._add(who, agent, text, raw, enter=enter, ahead=force)
+
+    async def send_at_once(self, who: Who, agent: Agent, raw: bytes) -> Send:
+        """Type a message now or not at all; returns when it is submitted, or will not be and then says why.
+
+        For what an agent is told about what it does at this moment: a while later that would be beside the point.
+        """
+        text = messages.checked(raw)
+        must_run(agent, ended="nobody would read it", paused="it reads nothing until it goes on", then="say it")
+        before = self._line.first(agent.key)
+        if before is not None:
+            raise RefusedError(f"message {before.message} waits to be typed first", "say it when that one is typed")
+        sent = await self._add(who, agent, text, raw, enter=True, at_once=True)
+        return await self.wait(sent.message, SUBMITTED, LONGEST_WAIT)
 
     async def prompt(self, who: Who, agent: Agent) -> Send:
         """Put the first prompt of an agent's run in line, once."""
@@ -92,7 +119,17 @@ class Sends:
         return await self._add(who, agent, agent.prompt, raw, enter=True, last=not agent.stdin, prompt_of=agent.run)
 
     async def _add(
-        self, who: Who, agent: Agent, text: str, raw: bytes, *, enter: bool, last: bool = False, prompt_of: str = ""
+        self,
+        who: Who,
+        agent: Agent,
+        text: str,
+        raw: bytes,
+        *,
+        enter: bool,
+        last: bool = False,
+        prompt_of: str = "",
+        at_once: bool = False,
+        ahead: bool = False,
     ) -> Send:
         now = self._now()
         send = Send(
@@ -108,8 +145,12 @@ class Sends:
             enter=enter,
             last=last,
             prompt_of=prompt_of,
+            at_once=at_once,
+            ahead=ahead,
         )
         self._line.add(send)
+        if at_once:
+            self._for_now.add(send.number)
         self._texts[send.number] = text
         await self._ledger.write(
             Change(
@@ -159,8 +200,15 @@ class Sends:
             message=send.message,
             state=send.state,
             bytes=send.bytes,
-            reason=send.reason if send.is_over else self._reasons.get(send.number, send.reason),
+            reason=send.reason if send.is_over else self._waits_for(send),
         )
+
+    def _waits_for(self, send: Send) -> str:
+        """Why one that is not over got no further yet, as far as that is known."""
+        first = self._line.first(send.key)
+        if first is not None and first.number != send.number:
+            return f"{first.message} is before it"
+        return self._reasons.get(send.number, send.reason)
 
     # For whoever does the work
 
@@ -172,14 +220,28 @@ class Sends:
         """Those for whom something waits."""
         return self._line.agents()
 
+    def get(self, message: str) -> Send:
+        """The message of that id, or `NotFoundError`."""
+        return self._line.get(message)
+
     def text(self, send: Send) -> str:
         """The text of one that is not over."""
         return self._texts.get(send.number, "")
 
+    def prompt_waits_for(self, run: str) -> str:
+        """What the first prompt of a run waits for, if it is in line and that is known."""
+        prompt = self._line.prompt_of(run)
+        return self.told(prompt).reason if prompt is not None else ""
+
+    def is_too_late(self, send: Send) -> bool:
+        """True for one that was to be typed at once, and was not."""
+        return send.at_once and not send.was_begun and send.number not in self._for_now
+
     def held(self, send: Send, reason: str) -> None:
-        """Take note of what the first in line waits for."""
-        for one in self._line.waiting(send.key):
-            self._reasons[one.number] = reason if one.number == send.number else f"{send.message} is before it"
+        """Take note of what the first in line waits for; of any other, that is known without."""
+        first = self._line.first(send.key)
+        if first is not None and first.number == send.number:
+            self._reasons[send.number] = reason
 
     async def now(self, send: Send, **changes: str) -> Send:
         """Write down how far a message got; returns when that is on the disk."""
@@ -189,7 +251,7 @@ class Sends:
         if changed.is_over:
             drop.append((_TEXT, _key(changed.number)))
         event = f"message.{changed.state}" if changed.state != send.state else "message.sending"
-        quiet = changed.state == send.state and changed.step != sends.PASTING
+        quiet = changed.state == send.state and changed.step not in (sends.PASTING, sends.TELLING)
         await self._ledger.write(
             Change(
                 who=changed.by,
@@ -201,6 +263,7 @@ class Sends:
         )
         if changed.is_over:
             self._texts.pop(changed.number, None)
+            self._for_now.discard(changed.number)
         self._reasons.pop(changed.number, None)
         for watcher in self._watchers.get(changed.message, ()):
             watcher.set()
@@ -228,12 +291,13 @@ def must_have_reached(sent: Sent, state: str, *, remedy: str) -> Sent:
             receipt=asdict(sent),
         )
     if WAY.index(sent.state) < WAY.index(state):
-        why = f": {sent.reason}" if sent.reason else ""
+        looking = "it is not known yet what it waits for" if sent.state == QUEUED else ""
+        why = f": {sent.reason or looking}" if sent.reason or looking else ""
         rest = "it stays in line" if sent.state == QUEUED else "it goes on by itself"
         if sent.state == SUBMITTED:
             rest = "the agent gives no proof that it took it"
         elif sent.state == PASTED:
-            rest = "it is in the composer: corral attach shows it"
+            rest = "corral attach shows what its composer has"
         raise UnavailableError(
             f"{which} is {sent.state}, and not {state} yet{why}",
             f"{rest}; corral send --status {sent.message}",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from corral import repository
-from corral.domain import plan, spec, states
+from corral.domain import lifecycle, plan, spec, states
+from corral.domain.attendance import is_person
 from corral.domain.errors import CorralError, RefusedError
 from corral.domain.plan import Step
 from corral.domain.records import Who
@@ -51,7 +53,8 @@ class Up:
     ) -> UpResult:
         """Start what is missing, leave alone what matches, say what differs.
 
-        Comes back once all has started that can start now. With `wait`, once nobody is in line any more who could start
+        What Corral itself had stopped for good is started for a person only. Comes back once all has started that can
+        start now. With `wait`, once nobody is in line any more who could start
         without anybody doing something for it, or after so many seconds.
         """
         result = await self._do(
@@ -88,6 +91,7 @@ class Up:
                 self._registry.of_team(team.name),
                 only=_expanded(team, only),
                 restart_changed=restart_changed,
+                by_person=is_person(who.agent, who.uid),
             )
             start = [step.agent for step in steps if step.action in (plan.START, plan.RESTART)]
             if start and dry_run:
@@ -103,14 +107,23 @@ class Up:
             adjusted = before is not None and before != self._registry.teams.get(team.name)
             if start:
                 await work.do(steps)
+            if not dry_run:
+                await work.keep_environments(self._left_stopped(team.name, steps))
             notes += work.notes
             if not dry_run and not only:
                 notes += await self._forks.bring_back(who, team.name)
             if start or adjusted:
-                notes += await self._merge_notes(team)
+                notes += [*await self._merge_notes(team), *await self._notify_notes(team)]
             return self._result(
                 team.name, steps, dry_run=dry_run, notes=notes, remedies=work.remedies, adjusted=adjusted
             )
+
+    def _left_stopped(self, team: str, steps: Sequence[Step]) -> list[str]:
+        """Those that stay stopped, because Corral stopped them for good and nobody who asks is a person."""
+        agents = self._registry.of_team(team)
+        return [
+            step.agent for step in steps if step.action == plan.KEEP and lifecycle.stays_stopped(agents[step.agent])
+        ]
 
     async def _merge_notes(self, declared: TeamSpec) -> list[str]:
         """What a person should know of the merge queue."""
@@ -125,6 +138,22 @@ class Up:
             except CorralError as error:
                 notes.append(f"nothing can be merged: {error.message}; {error.remedy}")
         return [note for note in notes if note]
+
+    async def _notify_notes(self, declared: TeamSpec) -> list[str]:
+        """That the command that tells people is not there, if its file is named; one on PATH shows when it runs."""
+        program = declared.notify.command[0] if declared.notify.command else ""
+        if "/" not in program:
+            return []
+        path = os.path.normpath(os.path.join(declared.directory, program))
+        directory, top = declared.directory, os.path.dirname(path)
+        (seen,) = await self._supervisor.insist(
+            lambda keeper: keeper.look_at_files(cwd=directory, paths=[path], tops=[top])
+        )
+        if not seen.top or seen.stamp:
+            return []
+        return [
+            f"[notify] command: there is no {path}, so nobody will be told by it; put it there, or name another one"
+        ]
 
     async def _put_in_order(self, team: TeamSpec) -> None:
         """Have the agents that are there stand where the file has them now; those that left it come last."""

@@ -12,6 +12,7 @@ from corral.domain.merge_rules import merge_rule_differences, merge_rules_as_jso
 from corral.domain.notify import notify_as_json, notify_differences
 from corral.domain.plan import Step
 from corral.domain.process_limits import process_limit_differences, process_limits_as_json
+from corral.domain.recording import recording_as_json, recording_differences
 from corral.domain.records import NewEvent, Team, Who
 from corral.domain.spec import TeamSpec, adjusted
 from corral.domain.supervision import supervision_as_json, supervision_differences
@@ -88,6 +89,7 @@ async def _write_down(
         *enforcement_differences(known.enforcement, team.enforcement),
         *supervision_differences(known.supervision, team.supervision),
         *notify_differences(known.notify, team.notify),
+        *recording_differences(known.recording, team.recording),
     ]
     if changed:
         data = {
@@ -99,6 +101,7 @@ async def _write_down(
             "enforcement": enforcement_as_json(team.enforcement),
             "supervision": supervision_as_json(team.supervision),
             "notify": notify_as_json(team.notify),
+            "recording": recording_as_json(team.recording),
         }
         events.append(NewEvent(event="team.adjusted", team=team.name, data=data))
     record = replace(
@@ -112,6 +115,8 @@ async def _write_down(
         enforcement=team.enforcement,
         supervision=team.supervision,
         notify=team.notify,
+        recording=team.recording,
     )
     if agents or record != known:
         await registry.commit(who, teams=[record], agents=agents, events=events)
+        await context.supervisor.record(team.name)

@@ -28,8 +28,10 @@ from corral.service.registering import register
 from corral.service.worktrees import guard
 from corral.supervise.supervisor import DEFAULT_GRACE
 
-#: A program that cannot start is mostly gone, and that known, after this long; a large team takes longer anyway.
+#: A program that cannot start is mostly gone, and that known, after this long.
 _SETTLE_SECONDS = 0.2
+#: So many take as long to be started: then most have had their time, and nothing is waited for.
+_MANY = 50
 #: How long to wait for the exit codes of programs that are known to have ended.
 _ENDING_SECONDS = 3.0
 #: For a team that has used up the usual one.
@@ -181,6 +183,7 @@ class UpWork:
             enforcement=self._team.enforcement,
             supervision=self._team.supervision,
             notify=self._team.notify,
+            recording=self._team.recording,
             merge=settled(self._team.merge, team.merge, self._head),
         )
         await self._registry.commit(
@@ -278,24 +281,46 @@ class UpWork:
         self._done += 1
         self._step(record.name, "failed", error.message)
 
-    async def _start(self, agents: Sequence[AgentSpec]) -> None:
-        team = self._team.name
-        ambient = ambient_environment(self._environment)
-        environments = {
+    async def keep_environments(self, names: Sequence[str]) -> None:
+        """Have what agents need that are not started now: whoever starts them later has no environment to give.
+
+        After a reboot there is none from before.
+        """
+        agents = [agent for agent in self._team.agents if agent.name in names]
+        if not agents:
+            return
+        keeper = await self._supervisor.link.open()
+        given = await self._ports.allocate(
+            self._who, self._team.name, self._team.ports, {agent.name: agent.ports for agent in agents}
+        )
+        self._blocks = {**self._blocks, **given}
+        able = [agent for agent in agents if agent.name in given]
+        await keeper.keep_environments(self._team.name, self._environments(able))
+        for agent in able:
+            reason = self._registry.agents[self._team.name, agent.name].reason
+            self.notes.append(f"{agent.name} stays stopped: {reason}")
+
+    def _environments(self, agents: Sequence[AgentSpec]) -> dict[str, dict[str, str]]:
+        ambient, program = ambient_environment(self._environment), own_program()
+        return {
             agent.name: agent_environment(
                 ambient,
                 dict(agent.env),
                 instance=self._store.instance,
                 home=self._places.home,
                 runtime=self._places.runtime,
-                team=team,
+                team=self._team.name,
                 agent=agent.name,
                 ports=variables(self._blocks[agent.name], agent.ports),
                 unreachable=self._team.enforcement.unreachable,
-                program=own_program(),
+                program=program,
             )
             for agent in agents
         }
+
+    async def _start(self, agents: Sequence[AgentSpec]) -> None:
+        team = self._team.name
+        environments = self._environments(agents)
         for agent in agents:
             self._step(agent.name, "starting")
         loop = asyncio.get_running_loop()
@@ -304,7 +329,8 @@ class UpWork:
         self.notes.extend(notes)
         started = [agent.name for agent in agents if self._registry.agents[team, agent.name].state != states.PENDING]
         if started:
-            await asyncio.sleep(max(0.0, began + _SETTLE_SECONDS - loop.time()))
+            settled = began + _SETTLE_SECONDS * (1 - len(started) / _MANY)
+            await asyncio.sleep(max(0.0, settled - loop.time()))
             await self._be_told(await self._over(team, started))
         for agent in agents:
             record = self._registry.agents[team, agent.name]

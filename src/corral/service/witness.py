@@ -59,11 +59,14 @@ class WitnessedStore:
         since: float | None = None,
         team: str = "",
         agent: str = "",
+        named: Sequence[str] = (),
         last: int | None = None,
         limit: int = 1000,
     ) -> list[Event]:
         """See `Store.events`."""
-        return await self._store.events(after=after, since=since, team=team, agent=agent, last=last, limit=limit)
+        return await self._store.events(
+            after=after, since=since, team=team, agent=agent, named=named, last=last, limit=limit
+        )
 
     async def close(self) -> None:
         """See `Store.close`."""

@@ -11,9 +11,9 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from corral.agents.catalogue import for_command
+from corral.agents.catalogue import Catalogue, current
 from corral.agents.command_words import with_words, words_of
 from corral.agents.profile import Profile
 from corral.background import Background
@@ -40,10 +40,6 @@ class Begun:
     command: tuple[str, ...]
     opening: Opening
 
-    def of(self, agent: Agent) -> Agent:
-        """The agent whose run it is."""
-        return replace(agent, conversation=self.opening.conversation, prompt_state=self.opening.prompt_state)
-
 
 class Conversations:
     """Knows them, as far as that can be known. `now` is unix time."""
@@ -66,8 +62,9 @@ class Conversations:
     ) -> dict[str, Begun]:
         """How the next run of each agent begins. Nothing of the last one runs any more."""
         begun = {}
+        catalogue = current()
         for agent in agents:
-            profile, ways = _ways(agent)
+            profile, ways = _ways(agent, catalogue)
             seen = Seen()
             if profile is not None and ways is not None and agent.conversation.begun_at:
                 environment = environments[agent.name] if environments is not None else None
@@ -76,9 +73,9 @@ class Conversations:
                 agent,
                 ways,
                 seen,
-                alone=self._is_alone(agent, profile),
+                alone=ways is not None and self.is_alone(agent, profile),
                 now=self._now(),
-                new_id=lambda: str(uuid.uuid4()),
+                new_id=_new_id,
             )
             known = profile.command if profile is not None else ()
             begun[agent.name] = Begun(with_words(agent.command, agent.shell, known, opening.words), opening)
@@ -90,7 +87,7 @@ class Conversations:
         if profile is None or ways is None or not agent.conversation.begun_at:
             return ""
         seen = await self._seen(await self._link.open(), agent, profile, None)
-        session, evidence = conversations.present(agent.conversation, seen, alone=self._is_alone(agent, profile))
+        session, evidence = conversations.present(agent.conversation, seen, alone=self.is_alone(agent, profile))
         current = self._registry.agents.get(agent.key)
         if session and current is not None and current.run == agent.run:
             await self._note(current, session, evidence)
@@ -125,7 +122,7 @@ class Conversations:
                 if keeper is None or current is None or current.run != agent.run or current.conversation.id:
                     return
                 seen = await self._seen(keeper, current, profile, None)
-                if seen.newest and self._is_alone(current, profile):
+                if seen.newest and self.is_alone(current, profile):
                     await self._note(self._registry.agents.get(agent.key, current), seen.newest, TRANSCRIPT)
                     return
         except CorralError as error:
@@ -154,15 +151,22 @@ class Conversations:
         )
         return Seen(seen.looked, seen.there, seen.newest)
 
-    def _is_alone(self, agent: Agent, profile: Profile | None) -> bool:
+    def is_alone(self, agent: Agent, profile: Profile | None) -> bool:
         """True if no other agent has the same program in the same directory."""
+        catalogue = current()
         others = [other for other in self._registry.agents.values() if other.workspace == agent.workspace]
-        return all(other.key == agent.key or for_command(other.command, other.shell) != profile for other in others)
+        return all(
+            other.key == agent.key or catalogue.for_command(other.command, other.shell) != profile for other in others
+        )
 
 
-def _ways(agent: Agent) -> tuple[Profile | None, Ways | None]:
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def _ways(agent: Agent, catalogue: Catalogue | None = None) -> tuple[Profile | None, Ways | None]:
     """The profile of an agent's program, and how that continues conversations; None if nobody is to tell it how."""
-    profile = for_command(agent.command, agent.shell)
+    profile = (catalogue or current()).for_command(agent.command, agent.shell)
     ways = profile.resume if profile is not None else None
     if ways is not None and conversations.decides_itself(words_of(agent.command, agent.shell), ways):
         return profile, None

@@ -35,6 +35,9 @@ _RETRY_SECONDS = 5.0
 #: Start agents of a team, whose lock is held: (team, names, who, environments) → what a person should know besides.
 Start = Callable[[str, Sequence[str], Who, Mapping[str, dict[str, str]] | None], Awaitable[list[str]]]
 
+#: An agent, and its place in the line.
+_Placed = tuple[Agent, Place]
+
 
 class Line:
     """One for all teams. `start` and `lock` are the supervisor's."""
@@ -83,22 +86,23 @@ class Line:
         """
         placed = self._placed(team, names, who)
         decision = await self._decide(placed)
-        now = [name for name in names if (team, name) in set(decision.start)]
-        later = [agent for agent in placed if agent.name not in now]
+        chosen = set(decision.start)
+        now = [(agent, place) for agent, place in placed if agent.key in chosen]
+        later = [(agent, place) for agent, place in placed if agent.key not in chosen]
         if later:
             if environments is not None:
                 keeper = await self._link.open()
-                await keeper.keep_environments(team, {agent.name: environments[agent.name] for agent in later})
+                await keeper.keep_environments(team, {agent.name: environments[agent.name] for agent, _ in later})
             pending = [
-                lifecycle.in_line(agent, _place(agent), decision.reasons.get(agent.key, ""), self._now())
-                for agent in later
+                lifecycle.in_line(agent, place, _asked_by(agent, who), decision.reasons.get(agent.key, ""), self._now())
+                for agent, place in later
             ]
             known = {agent.key for agent, _ in self._in_line()}
             events = [_pending(agent) for agent in pending if agent.key not in known]
             # Before anybody is started: whoever comes after a crash finds the whole line.
             await self._registry.commit(who, agents=pending, events=events)
             point("daemon.line_written")
-        notes = await self._serve(team, now, [agent for agent in placed if agent.name in now], environments)
+        notes = await self._serve(team, now, environments)
         self.look()
         return notes
 
@@ -132,69 +136,70 @@ class Line:
 
     async def _let_in_now(self, team: str) -> None:
         """Start those of the team whose turn it is, and write down what the others wait for now. Lock held."""
-        waiting = [agent for agent, _ in self._in_line() if agent.team == team]
+        waiting = [(agent, place) for agent, place in self._in_line() if agent.team == team]
         if not waiting:
             return
         decision = await self._decide(())
         told = [
-            replace(agent, reason=decision.reasons[agent.key])
-            for agent in waiting
-            if decision.reasons.get(agent.key, agent.reason) != agent.reason
+            replace(agent, reason=why)
+            for agent, place in waiting
+            if agent.key in decision.reasons
+            and (why := lifecycle.why_in_line(place, decision.reasons[agent.key])) != agent.reason
         ]
         if told:
             await self._registry.observe(told, ())
-        chosen = [agent for agent in waiting if agent.key in set(decision.start)]
-        askers = {agent.key: _place(agent).who for agent in chosen}
-        for who in dict.fromkeys(askers.values()):
-            its = [agent for agent in chosen if askers[agent.key] == who]
-            await self._serve(team, [agent.name for agent in its], its, None)
+        start = set(decision.start)
+        chosen = [(agent, place) for agent, place in waiting if agent.key in start]
+        for who in dict.fromkeys(place.who for _, place in chosen):
+            await self._serve(team, [(agent, place) for agent, place in chosen if place.who == who], None)
 
     async def _serve(
-        self,
-        team: str,
-        names: Sequence[str],
-        agents: Sequence[Agent],
-        environments: Mapping[str, dict[str, str]] | None,
+        self, team: str, chosen: Sequence[_Placed], environments: Mapping[str, dict[str, str]] | None
     ) -> list[str]:
-        if not names:
+        """Start them, whom the same person asked for."""
+        if not chosen:
             return []
-        self._served = max(self._served, *(_place(agent).turn for agent in agents))
+        names = [agent.name for agent, _ in chosen]
+        self._served = max(self._served, *(place.turn for _, place in chosen))
         if self._careful:
             self._not_before = asyncio.get_running_loop().time() + _MEMORY_SECONDS
-        who = _place(agents[0]).who
+        who = chosen[0][1].who
         own = None if environments is None else {name: environments[name] for name in names}
         return await self._start(team, names, SUPERVISOR if who == SUPERVISOR else who, own)
 
     # Deciding
 
-    def _placed(self, team: str, names: Sequence[str], who: Who) -> list[Agent]:
+    def _placed(self, team: str, names: Sequence[str], who: Who) -> list[_Placed]:
         """The agents, each with a place: the one that it has already, or one at the end of its person's turns."""
-        agents = []
+        placed = []
         turns = [(agent.asked_by, place.turn) for agent, place in self._in_line()]
         for name in names:
             agent = self._registry.agent(team, name)
-            if who is not SUPERVISOR:
-                agent = replace(agent, asked_by=who.user)
             if agent.state == states.PENDING and agent.place is not None:
                 place = replace(agent.place, who=who)
             else:
-                turn = admission.next_turn(agent.asked_by, turns, self._served)
-                turns.append((agent.asked_by, turn))
-                place = Place(turn=turn, since=self._now(), who=who)
-            agents.append(replace(agent, place=place))
-        return agents
+                asked_by = _asked_by(agent, who)
+                turn = admission.next_turn(asked_by, turns, self._served)
+                turns.append((asked_by, turn))
+                ended = lifecycle.how_it_came_to_back_off(agent)
+                place = Place(turn=turn, since=self._now(), who=who, ended=ended)
+            placed.append((agent, place))
+        return placed
 
-    async def _decide(self, newcomers: Sequence[Agent]) -> Decision:
+    async def _decide(self, newcomers: Sequence[_Placed]) -> Decision:
         """Who may start now, of those in line and of the newcomers."""
-        new = {agent.key for agent in newcomers}
-        everybody = [*(agent for agent, _ in self._in_line() if agent.key not in new), *newcomers]
-        memory = await self._memory({agent.team for agent in everybody})
+        new = {agent.key for agent, _ in newcomers}
+        everybody = [*((agent, place) for agent, place in self._in_line() if agent.key not in new), *newcomers]
+        names = {agent.team for agent, _ in everybody}
+        memory = await self._memory(names)
         now = self._now()
-        teams = {team: self._registry.of_team(team) for team in {agent.team for agent in everybody}}
-        for agent in newcomers:
-            teams[agent.team][agent.name] = agent
+        teams = {team: self._registry.of_team(team) for team in names}
+        if any(agent.after for agent, _ in everybody):
+            # Those that come after a newcomer wait for one that has its place in the line.
+            for agent, place in newcomers:
+                teams[agent.team][agent.name] = replace(agent, place=place)
         decision = admission.decide(
-            [self._waiting(agent, teams[agent.team]) for agent in everybody],
+            [self._waiting(agent, place, teams[agent.team]) for agent, place in everybody],
             {
                 team: self._population(team, [agent for agent in agents.values() if agent.key not in new], memory, now)
                 for team, agents in teams.items()
@@ -215,8 +220,8 @@ class Line:
             return None
         return 1 if asyncio.get_running_loop().time() >= self._not_before else 0
 
-    def _waiting(self, agent: Agent, team: Mapping[str, Agent]) -> Waiting:
-        place = _place(agent)
+    @staticmethod
+    def _waiting(agent: Agent, place: Place, team: Mapping[str, Agent]) -> Waiting:
         kept = obstacle(agent, team) if agent.after else None
         return Waiting(
             key=agent.key,
@@ -246,7 +251,7 @@ class Line:
         keeper = await self._link.open()
         return await keeper.host_memory(limited)
 
-    def _in_line(self) -> list[tuple[Agent, Place]]:
+    def _in_line(self) -> list[_Placed]:
         return [
             (agent, agent.place)
             for agent in self._registry.agents.values()
@@ -271,9 +276,9 @@ class Line:
         self._timer = loop.call_later(seconds, self.look)
 
 
-def _place(agent: Agent) -> Place:
-    assert agent.place is not None
-    return agent.place
+def _asked_by(agent: Agent, who: Who) -> str:
+    """Whose turn it has: of whoever asks, or asked for it last if it is Corral itself."""
+    return agent.asked_by if who is SUPERVISOR else who.user
 
 
 def _starts_up(agent: Agent, now: float) -> bool:

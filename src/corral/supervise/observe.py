@@ -91,8 +91,10 @@ def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) ->
             run_exited(findings, agent, run, now)
         elif agent.state == states.STARTING or agent.pid is None:
             # Nobody ever saw it alive, so it was still being started when sight of it was lost.
-            failed = lifecycle.not_started(agent, agent.reason or "its start was interrupted", now)
-            findings.note(failed, "agent.failed", "failed", reason=failed.reason, run=agent.run)
+            ended = lifecycle.interrupted(agent, agent.reason or "its start was interrupted", now)
+            findings.note(ended, "agent.failed", "failed", reason=ended.reason, run=agent.run, next=ended.state)
+            if ended.state == states.BACKOFF:
+                findings.restart.append(ended)
         else:
             # Proved absent, by a server that answers or by there being none; how it ended nobody saw.
             why = "its terminal is gone" if server == "present" else lifecycle.SERVER_GONE
@@ -118,8 +120,8 @@ def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
     how = lifecycle.how_it_ended(code, name)
     if run.survivors:
         how = lifecycle.lost_terminal(run.problem, run.survivors)
-    elif run.problem:
-        how += f" ({run.problem})"
+    elif why := run.problem or lifecycle.out_of_memory(run.oom_kills, code):
+        how += f" ({why})"
     if agent.state == states.STOPPING:
         # Its end was asked for; whoever asked tells when everything of it is gone.
         findings.agents[agent.key] = replace(agent, exit_code=code, exit_signal=status.signal)

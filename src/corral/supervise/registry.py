@@ -55,9 +55,9 @@ class Registry:
         self._activity_watchers: list[Callable[[tuple[str, str], Activity], None]] = []
         #: How many commands run that were started for an agent; observed, and never stored.
         self.processes: dict[tuple[str, str], int] = {}
-        #: What checks say of agents that have one, and when each last wrote something; observed, and never stored.
+        #: What checks say of agents that have one, and when each last showed something new; observed, and never stored.
         self.health: dict[tuple[str, str], Health] = {}
-        self.outputs: dict[tuple[str, str], float | None] = {}
+        self.last_news: dict[tuple[str, str], float | None] = {}
         #: What a person should know of an agent now, by subject. With an empty name it is about the whole team.
         self._notices: dict[tuple[str, str], dict[str, str]] = {}
 
@@ -161,17 +161,17 @@ class Registry:
             self.teams[team.name] = team
         for name in drop_teams:
             self.teams.pop(name, None)
+            self._notices.pop((name, ""), None)
         self._remember(agents)
         for key in drop_agents:
             self.agents.pop(key, None)
             self.forget_activity(key)
             self.health.pop(key, None)
-            self.outputs.pop(key, None)
+            self.last_news.pop(key, None)
             self._notices.pop(key, None)
         self._tell(drop_agents)
         self._mark_rest()
-        self._journal_grew.set()
-        self._journal_grew = asyncio.Event()
+        self._wake_readers()
 
     async def observe(self, agents: Iterable[Agent], events: Sequence[NewEvent], who: Who = SUPERVISOR) -> None:
         """Take note of what has happened. Never raises for a store that cannot be written."""
@@ -219,6 +219,15 @@ class Registry:
     async def journal_growth(self) -> None:
         """Wait until something was journalled after this call."""
         await self._journal_grew.wait()
+
+    def hear(self, changes: Sequence[Change]) -> None:
+        """Wake whoever follows the journal: others write to it as well."""
+        if any(change.events for change in changes):
+            self._wake_readers()
+
+    def _wake_readers(self) -> None:
+        self._journal_grew.set()
+        self._journal_grew = asyncio.Event()
 
     def _remember(self, agents: Sequence[Agent]) -> None:
         self.agents.update((agent.key, agent) for agent in agents)

@@ -29,6 +29,7 @@ from corral.ports.reports import (
     KeyboardChanged,
     ProcessCount,
     ProcessEnded,
+    RecordsSaid,
     Report,
     RunExited,
     RunReady,
@@ -43,8 +44,10 @@ from corral.supervise.looking import Looking
 from corral.supervise.observe import Findings
 from corral.supervise.profile_problems import ProfileProblems
 from corral.supervise.prompts import Prompts
+from corral.supervise.recording import RecordingOrders
 from corral.supervise.registry import Registry
 from corral.supervise.restarting import Restarting
+from corral.supervise.transcripts import FollowedTranscripts
 
 log = logging.getLogger("corral.daemon")
 _T = TypeVar("_T")
@@ -81,10 +84,14 @@ class Supervisor:
         self.prompts = Prompts(registry)
         #: Told when it is worth another try to type a message that waits.
         self.on_keyboard: Callable[[KeyboardChanged], None] = lambda _: None
+        #: Done before an agent is started again by policy; must not fail.
+        self.before_restart: Callable[[Agent], Awaitable[None]] = _nothing_before
         self.line = Line(registry, self.link, self.lock, self.start, now)
         self.conversations = Conversations(registry, self.link, now)
         self.activities = Activities(registry, now)
+        self._transcripts = FollowedTranscripts(registry, self.link, self.conversations)
         self._profile_problems = ProfileProblems()
+        self._recording = RecordingOrders(registry)
 
     async def begin(self) -> None:
         """Start the loop, and find again what an earlier daemon left running."""
@@ -103,6 +110,7 @@ class Supervisor:
         self._looking.end()
         self.conversations.end()
         self.activities.end()
+        self._transcripts.end()
         self._background.cancel()
         await self._registry.save()
         keeper = self.link.connected
@@ -137,8 +145,13 @@ class Supervisor:
         openings = await self.conversations.begin(keeper, agents, environments)
         now, by_person = self._now(), who != SUPERVISOR
         begun = [
-            replace(
-                openings[agent.name].of(lifecycle.begin(agent, secrets.token_hex(6), now, by_person=by_person)),
+            lifecycle.begin(
+                agent,
+                secrets.token_hex(6),
+                now,
+                by_person=by_person,
+                conversation=openings[agent.name].opening.conversation,
+                prompt_state=openings[agent.name].opening.prompt_state,
                 begun=self._clock() if by_person else agent.begun,
                 asked_by=who.user if by_person else agent.asked_by,
                 ready=not needs_a_sign(agent, rules),
@@ -224,10 +237,12 @@ class Supervisor:
         """Look at the team's host and bring the records in line. Raises UnavailableError if nobody answers."""
         self._profile_problems.tell()
         keeper = await self.link.open()
+        await self._recording.tell(keeper, team)
         inventory = await keeper.inventory(team)
         for run in inventory.runs:
-            self._registry.outputs[team, run.agent] = run.last_output
+            self._registry.last_news[team, run.agent] = run.last_news
             self.activities.looked(team, run)
+        self._transcripts.looked(team)
         self._registry.count_processes(team, inventory.processes)
         agents = self._registry.of_team(team).values()
         await self._follow(observe.from_inventory(agents, inventory, self._now()))
@@ -248,7 +263,16 @@ class Supervisor:
     async def _launch(self, team: str, launches: list[Launch]) -> Started:
         """Start the runs, also over a keeper that dies on the way: a run that is there is never started again."""
         order = self._order(team)
-        return await self.insist(lambda keeper: keeper.start(team, launches, order))
+
+        async def start(keeper: Keeper) -> Started:
+            await self._recording.tell(keeper, team)
+            return await keeper.start(team, launches, order)
+
+        return await self.insist(start)
+
+    async def record(self, team: str) -> None:
+        """Have the team's terminals recorded as its settings say now."""
+        await self.insist(lambda keeper: self._recording.tell(keeper, team))
 
     def prepare(self, team: str, keeper: Keeper) -> None:
         """The team is declared and will be started: its tmux server may come up meanwhile, if it needs one."""
@@ -288,10 +312,8 @@ class Supervisor:
                 failed = lifecycle.not_started(agent, run.problem, now)
                 findings.note(failed, "agent.failed", "failed", reason=run.problem, run=run.run)
             else:
-                alive = replace(
-                    lifecycle.running(agent, run.pid, now),
-                    containment=run.containment,
-                    containment_why=run.containment_why,
+                alive = lifecycle.running(
+                    agent, run.pid, now, containment=run.containment, containment_why=run.containment_why
                 )
                 findings.note(alive, "agent.started", run=run.run, pid=run.pid, workspace=agent.workspace)
         await self._registry.observe(findings.agents.values(), findings.events)
@@ -361,6 +383,8 @@ class Supervisor:
     def _take(self, report: Report, findings: Findings) -> None:
         if isinstance(report, ActivityChanged):
             self.activities.seen(report)
+        elif isinstance(report, RecordsSaid):
+            self.activities.written(report)
         elif isinstance(report, RunExited):
             key = (report.team, report.run.agent)
             agent = findings.agents.get(key) or self._registry.agents.get(key)
@@ -418,6 +442,7 @@ class Supervisor:
             if current is None or current.run != agent.run or current.state != states.BACKOFF:
                 return
             try:
+                await self.before_restart(current)
                 await self.line.request(agent.team, [agent.name], SUPERVISOR)
             except CorralError as error:
                 log.error("%s/%s was not started again: %s", agent.team, agent.name, error.message)
@@ -430,6 +455,10 @@ class Supervisor:
         log.warning("the keeper went away; looking for it")
         self._background.spawn(self._registry.observe((), [NewEvent(event="keeper.lost", outcome="failed")]))
         self._looking.everywhere()
+
+
+async def _nothing_before(_: Agent) -> None:
+    """Where agents need nothing in their workspaces."""
 
 
 def _starting(agent: Agent) -> NewEvent:

@@ -2,12 +2,9 @@
 
 import base64
 import contextlib
-import os
 import shutil
-import signal
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,6 +19,7 @@ from hypothesis.stateful import (
 )
 
 from tests.conformance.exec.faces import Http, RefusedError
+from tests.faults.support.population import kill_daemon, kill_keeper
 from tests.support.instance import Instance
 from tests.support.waiting import wait_for
 
@@ -136,13 +134,12 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def the_daemon_is_killed(self) -> None:
-        os.kill(_pid_of(self.instance, "daemon.lock"), signal.SIGKILL)
+        kill_daemon(self.instance)
         self.instance.run("daemon", "start")
 
     @rule()
     def the_keeper_is_killed(self) -> None:
-        keeper = _pid_of(self.instance, "keeper.lock")
-        os.kill(keeper, signal.SIGKILL)
+        kill_keeper(self.instance)
         wait_for(self._is_known_again, what="the next keeper")
 
     # What must hold, whatever happened
@@ -177,10 +174,6 @@ class Life(RuleBasedStateMachine):
             self.face.list()
             return bool(self.instance.json("ps")[0]["state"] == "running")
         return False
-
-
-def _pid_of(instance: Instance, lock: str) -> int:
-    return int(Path(instance.runtime, lock).read_text())
 
 
 def _bytes_of(page: dict[str, object]) -> bytes:

@@ -53,6 +53,9 @@ class Listener:
         self.lost.append(run)
         self._tell()
 
+    def resized(self, run: str, columns: int, rows: int) -> None:
+        """Nobody here wants to know."""
+
     def exited(self, session: Session) -> None:
         self.told.setdefault(session.run, []).append(session)
         self._tell()

@@ -134,7 +134,7 @@ def test_of_changes_that_are_about_the_same_record_the_last_counts(open_store: O
         first, second = Item("lease", "l1", b"1"), Item("lease", "l2", b"2")
         await store.commit(change(put_items=[first]), change(drop_items=[("lease", "l1")]), change(put_items=[second]))
         assert await store.items("lease") == [second]
-        await store.commit(change(drop_items=[("lease", "l2")]), change(put_items=[replace(second, value=b"3")]))
+        await store.commit(change(drop_items=[("lease", "l2")]), change(put_items=[Item("lease", "l2", b"3")]))
         assert [item.value for item in await store.items("lease")] == [b"3"]
         await store.close()
 

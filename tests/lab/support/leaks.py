@@ -81,12 +81,14 @@ class LabLeaks:
 
 
 def _user_processes() -> dict[tuple[int, int], Process]:
-    # A bus that was started anew is the manager's affair, and as good as the one before.
+    # A bus that was started anew is the manager's affair, and as good as the one before. So is the manager of somebody
+    # who always has one.
     return {
         (one.pid, one.started): one
         for user in EVERYONE
         for one in user.processes()
         if one.name != "dbus-daemon" or not _is_in(one.pid, "dbus.service")
+        if not user.lingers or not _is_in(one.pid, "init.scope")
     }
 
 

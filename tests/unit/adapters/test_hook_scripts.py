@@ -84,14 +84,17 @@ def test_what_could_not_be_asked_passes_where_the_team_wants_that(tmp_path: Path
 
 def test_nobody_is_asked_about_what_moves_nothing_of_interest(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
-    tags = "0 1 refs/tags/v1\n0 1 refs/remotes/origin/main\n"
+    fetched = "0 1 refs/remotes/origin/main\n0 1 refs/notes/commits\n"
     heads = "0 1 HEAD\n0 1 refs/heads/main\n"
-    assert stage.run("reference-transaction", "prepared", said=tags).returncode == 0
+    assert stage.run("reference-transaction", "prepared", said=fetched).returncode == 0
     assert stage.run("reference-transaction", "committed", said=heads).returncode == 0
     assert stage.run("commit-msg", "FILE").returncode == 0
     assert not stage.asked.exists()
     assert stage.run("reference-transaction", "prepared", said=heads).returncode == 0
     assert stage.asked.read_text().endswith(heads)
+    tag = "0 1 refs/tags/v1\n"
+    assert stage.run("reference-transaction", "prepared", said=tag).returncode == 0
+    assert stage.asked.read_text().endswith(tag)
 
 
 def test_the_persons_hook_gets_the_same_input_and_words(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corral.adapters.unix_keeper import client
+from corral.adapters.unix_keeper import client, patience
 from corral.adapters.unix_keeper.client import KeeperClient
 from corral.client import wire as command_line
 from corral.domain.errors import UnavailableError
@@ -46,9 +46,10 @@ class Scene:
             await asyncio.sleep(0.01)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        frames = wire.FrameReader(reader)
         try:
             while True:
-                frame = await wire.read(reader)
+                frame = await frames.next()
                 assert isinstance(frame, wire.Call)
                 self.asked.append(frame.verb)
                 self._reply(frame, writer)
@@ -61,9 +62,9 @@ class Scene:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_SILENCE_SECONDS", 0.05)
-    monkeypatch.setattr(client, "_SIGN_SECONDS", 0.05)
-    monkeypatch.setattr(client, "_STILL_SILENT_SECONDS", 0.01)
+    monkeypatch.setattr(patience, "SILENCE_SECONDS", 0.05)
+    monkeypatch.setattr(patience, "SIGN_SECONDS", 0.05)
+    monkeypatch.setattr(patience, "STILL_SILENT_SECONDS", 0.01)
 
 
 def test_what_is_answered_in_one_piece_fails_while_the_command_still_waits() -> None:

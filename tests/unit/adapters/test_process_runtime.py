@@ -42,6 +42,9 @@ class Listener:
     def output_lost(self, run: str) -> None:
         self.heard.append("lost")
 
+    def resized(self, run: str, columns: int, rows: int) -> None:
+        """Nobody here wants to know."""
+
     def exited(self, session: Session) -> None:
         self.exits.append(session.exit)
         self.heard.append("exited")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from corral.adapters.files.transcripts import look
+from corral.adapters.files.transcripts import find, look, tail
 from corral.domain.conversations import Transcripts
 from corral.ports.conversations import ConversationsSeen
 
@@ -89,3 +89,29 @@ def test_a_root_with_signs_of_a_pattern_is_taken_as_it_is(tmp_path: Path) -> Non
     (home / ".x" / "sessions" / "day").mkdir(parents=True)
     write(home / ".x" / "sessions" / "day", "new", "/w", 120)
     assert seen(home).newest == "new"
+
+
+def test_the_file_of_a_conversation_is_found_or_the_newest_of_the_workspace(tmp_path: Path, kept: Path) -> None:
+    write(kept, "known", "/other", 110)
+    write(kept, "old", "/w", 120)
+    write(kept, "new", "/w", 130)
+    write(kept, "elsewhere", "/other", 140)
+
+    def found(session: str = "", since: float = 100.0) -> str:
+        home = {"HOME": str(tmp_path)}
+        return os.path.basename(find(WHERE, home, directory="/w", since=since, session=session))
+
+    assert found() == "new.jsonl"
+    assert found("known") == "known.jsonl"
+    assert found("known", since=115.0) == "", "nothing was written to it since"
+    assert found("none") == found(since=150.0) == ""
+    assert find(WHERE, {}, directory="/w", since=0, session="known") == ""
+
+
+def test_of_a_long_file_the_end_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    path.write_text("x" * (1 << 20) + "\nthe last\n")
+    lines = tail(str(path))
+    assert lines[-2:] == [b"the last", b""]
+    assert sum(map(len, lines)) < 1 << 19
+    assert tail(str(tmp_path / "nothing")) == []

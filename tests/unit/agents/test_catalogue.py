@@ -1,5 +1,6 @@
 """Which profiles there are, which commands they know, and what a bad profile is told."""
 
+import os
 import pathlib
 
 import pytest
@@ -14,7 +15,7 @@ name = "x"
 title = "X"
 executable = "x"
 command = ["x"]
-ready = ['^> $']
+ready = ['^>$']
 paste_pause = 0.2
 note = "An example."
 """
@@ -92,7 +93,7 @@ def test_a_string_for_a_shell_is_not_one_argument() -> None:
 
 def test_a_good_profile_is_read() -> None:
     profile = read_profile(GOOD, "/x.toml")
-    assert (profile.name, profile.command, profile.ready, profile.paste_pause) == ("x", ("x",), ("^> $",), 0.2)
+    assert (profile.name, profile.command, profile.ready, profile.paste_pause) == ("x", ("x",), ("^>$",), 0.2)
 
 
 def test_whole_seconds_are_seconds() -> None:
@@ -133,8 +134,9 @@ def test_what_is_wrong_about_that_too(good: str, bad: str, key: str) -> None:
         ('command = ["x"]', "command = []", 4, "command", "must be an array of strings"),
         ('command = ["x"]', 'command = ["x", 2]', 4, "command", "must be an array of strings"),
         ('command = ["x"]', 'command = ["y"]', 4, "command", "does not begin with the executable"),
-        ("['^> $']", "['^(> $']", 5, "ready", "pattern 1 is no regular expression"),
-        ("['^> $']", "['^> $', '>*']", 5, "ready", "pattern 2 is found in every line"),
+        ("['^>$']", "['^(>$']", 5, "ready", "pattern 1 is no regular expression"),
+        ("['^>$']", "['^>$', '>*']", 5, "ready", "pattern 2 is found in every line"),
+        ("['^>$']", "['^> $']", 5, "ready", "pattern 1 ends in a blank, so it is found nowhere"),
         ("paste_pause = 0.2", "paste_pause = true", 6, "paste_pause", "must be a float, not a boolean"),
         ("paste_pause = 0.2", "paste_pause = -1", 6, "paste_pause", "out of range"),
         ("paste_pause = 0.2", "paste_pause = nan", 6, "paste_pause", "out of range"),
@@ -180,6 +182,7 @@ def test_what_screens_say_is_read_in_order() -> None:
         ('about = "permission"', "", "screen.about: rule 1: "),
         ('says = "waiting"', 'says = "idle"', "screen.about: rule 1: "),
         ("['^Allow']", "['^(Allow']", "screen.lines: rule 1: pattern 1 is no regular expression"),
+        ("['^Allow']", "['^Allow(?!ed)']", "screen.lines: rule 1: pattern 1 is no regular expression"),
         ("['^Allow']", "['a?']", "screen.lines: rule 1: pattern 1 is found in every line"),
         ("lines = ['^Allow']", "", "screen.lines: rule 1: nothing says when it fits"),
         ('name = "asks"', 'name = "A B"', "screen.name: rule 1: this is no valid name"),
@@ -197,11 +200,33 @@ def test_what_is_wrong_about_a_screen_is_told(good: str, bad: str, message: str)
 
 @pytest.mark.parametrize(
     ("draft", "message"),
-    [("'^> .+$'", "no group `text`"), ("'^> (?P<text>.+$'", "no regular expression"), ("3", "must be a string")],
+    [
+        ("'^> .+$'", "no group `text`"),
+        ("'^> (?P<text>.+$'", "no regular expression"),
+        ("'^> (?P<text>.+)$'", "fits no composer with nothing in it"),
+        ("3", "must be a string"),
+    ],
 )
 def test_a_draft_has_a_text(draft: str, message: str) -> None:
     with pytest.raises(BadSpecError, match=message):
         read_profile(f"{GOOD}draft = {draft}\n", "/x.toml")
+
+
+def test_an_example_of_a_draft_is_a_good_one() -> None:
+    with pytest.raises(BadSpecError) as caught:
+        read_profile(f"{GOOD}draft = 3\n", "/x.toml")
+    example = caught.value.remedy[caught.value.remedy.index("draft = ") :]
+    profile = read_profile(f"{GOOD}{example}\n", "/x.toml")
+    assert (profile.composer(["> "]), profile.composer(["> hello"])) == ("", "hello")
+
+
+@pytest.mark.parametrize("words", ["'^> (?P<option>[1-9])\\. Other'", "'^> [1-9]\\. (?P<text>.*)$'"])
+def test_a_field_for_words_has_a_number_and_a_text_and_the_example_is_a_good_one(words: str) -> None:
+    with pytest.raises(BadSpecError, match="the groups `option` and `text`") as caught:
+        read_profile(f"{GOOD}{SCREEN}words = {words}\n", "/x.toml")
+    example = caught.value.remedy[caught.value.remedy.index("words = ") :]
+    profile = read_profile(f"{GOOD}{SCREEN}{example}\n", "/x.toml")
+    assert f"words = '{profile.rules[0].words}'" == example
 
 
 @pytest.fixture
@@ -243,6 +268,12 @@ def test_the_one_that_says_more_of_a_command_knows_it(own: pathlib.Path) -> None
     (own / "y.toml").write_text(special)
     names = [for_command(words, shell=False) for words in (("x", "serve"), ("x", "run"))]
     assert [profile.name for profile in names if profile] == ["y", "x"]
+
+
+def test_a_pipe_that_nobody_writes_to_holds_nobody_up(own: pathlib.Path) -> None:
+    os.mkfifo(own / "x.toml")
+    (problem,) = problems()
+    assert "is no regular file" in problem.message
 
 
 def test_what_cannot_be_read_is_a_problem_and_nothing_else(own: pathlib.Path) -> None:

@@ -10,7 +10,7 @@ BASE = """name = "x"
 title = "X"
 executable = "x"
 command = ["x"]
-ready = ['^> $']
+ready = ['^>$']
 paste_pause = 0.1
 note = "A note."
 """

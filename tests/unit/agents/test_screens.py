@@ -8,6 +8,8 @@ import pytest
 from corral.agents.catalogue import profiles
 from corral.agents.profile import Profile
 from corral.domain import activity
+from corral.domain.composer import obstacle
+from corral.domain.screen_patterns import Shown
 
 DIRECTORY = pathlib.Path(__file__).parent / "screens"
 SCREENS = sorted(DIRECTORY.glob("*.txt"))
@@ -42,7 +44,16 @@ def test_a_screen_says_what_the_agent_does(screen: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.stem)
 def test_a_screen_says_whether_a_message_can_be_typed(screen: pathlib.Path) -> None:
-    assert profile_of(screen).is_ready(lines_of(screen)) is EXPECTED[screen.stem]["ready"]
+    expected = EXPECTED[screen.stem]
+    in_the_way = obstacle(profile_of(screen).desk(lines_of(screen), expected["title"]))
+    assert (in_the_way is None) is expected["ready"], in_the_way
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.stem)
+def test_what_has_a_first_prompt_said_is_on_no_screen_without_a_composer(screen: pathlib.Path) -> None:
+    profile, lines = profile_of(screen), lines_of(screen)
+    is_up = any(Shown(lines).lowest(pattern) is not None for pattern in profile.ready)
+    assert not is_up or profile.has_composer(lines)
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.stem)
@@ -90,7 +101,7 @@ def test_an_idle_agent_is_not_taken_for_one_by_what_was_said_before() -> None:
 @pytest.mark.parametrize("profile", profiles(), ids=lambda profile: profile.name)
 def test_an_empty_screen_says_nothing(profile: Profile) -> None:
     for screen in ([], [""] * 24):
-        assert not profile.is_ready(screen)
+        assert not profile.has_composer(screen)
         assert profile.reading(screen) is None
         assert profile.draft(screen) == ""
 
@@ -100,6 +111,6 @@ def test_blanks_at_the_end_of_lines_do_not_matter(screen: pathlib.Path) -> None:
     title = EXPECTED[screen.stem]["title"]
     profile = profile_of(screen)
     padded, bare = ([line.rstrip() + blanks for line in lines_of(screen)] for blanks in ("   ", ""))
-    assert profile.is_ready(padded) is profile.is_ready(bare)
+    assert profile.has_composer(padded) is profile.has_composer(bare)
     assert profile.draft(padded) == profile.draft(bare)
     assert said(profile, padded, title) == said(profile, bare, title)

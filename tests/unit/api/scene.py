@@ -14,12 +14,12 @@ from corral.api.app import Services, make_app
 from corral.api.server import DaemonServer
 from corral.client.wire import Chunks
 from corral.domain.moments import Moment
-from corral.domain.records import SUPERVISOR
 from corral.domain.waits import Waits
 from corral.listening import listen
 from corral.peer import user_name
 from corral.places import Places
 from corral.ports.keeper import Keeper
+from corral.service import send_answers
 from corral.service.agent_hooks import AgentHooks
 from corral.service.agents import Agents
 from corral.service.belongings import Belongings
@@ -27,6 +27,7 @@ from corral.service.context import Context
 from corral.service.down import Down
 from corral.service.fork import Fork
 from corral.service.holding import Holding
+from corral.service.hook_notices import HookNotices
 from corral.service.inbox import InboxService
 from corral.service.inbox_watch import InboxWatch
 from corral.service.journal import Journal
@@ -42,8 +43,10 @@ from corral.service.merges import Merges
 from corral.service.msg import Msg
 from corral.service.port_blocks import PortBlocks
 from corral.service.processes import Processes
+from corral.service.recordings import Recordings
 from corral.service.send_work import SendWork
 from corral.service.sends import Sends
+from corral.service.sessions import Sessions
 from corral.service.stats import Stats
 from corral.service.tasks import Tasks
 from corral.service.topics import Topics
@@ -154,17 +157,15 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
     tasks = Tasks(context, ledger, waits)
     sends = Sends(context, ledger)
     send_work = SendWork(context, sends)
-    hooks = AgentHooks(context, ledger, leases)
+    hooks = AgentHooks(context, ledger, leases, HookNotices(msg, sends, send_work))
     book, checks = MergeBook(context, ledger), MergeChecks(registry, leases)
     merge_work = MergeWork(context, book, checks, MergeLetters(msg))
     fork = Fork(context, ports)
     agents = Agents(context, ports)
-    inbox = InboxService(context, ledger, lambda who, agent, raw: sends.send(who, agent, raw, enter=True))
+    inbox = InboxService(context, ledger, send_answers.through(sends))
     inbox_watch = InboxWatch(context, inbox, book)
     holding = Holding(context)
-    looking_after = LookingAfter(
-        context, ledger, Moment, holding, lambda agent, text: sends.send(SUPERVISOR, agent, text.encode(), enter=True)
-    )
+    looking_after = LookingAfter(context, ledger, Moment, holding, sends, lambda _: None)
     await ledger.load()
     services = Services(
         places=places,
@@ -186,7 +187,9 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
         topics=Topics(context, ledger),
         ports=ports,
         tasks=tasks,
+        recordings=Recordings(context),
         sends=sends,
+        sessions=Sessions(context, lambda _: None),
         merges=Merges(context, book, checks, merge_work),
         hooks=hooks,
         inbox=inbox,
@@ -206,7 +209,7 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
         send_work.end()
         merge_work.end()
         inbox_watch.end()
-        looking_after.end()
+        await looking_after.end()
         await services.processes.settled()
         await store.close()
 

@@ -32,7 +32,7 @@ def test_a_program_is_told_whether_it_may_and_what_the_agent_wants_to_hear(tmp_p
         decision = json.loads(refused["stdout"])["hookSpecificOutput"]
         assert decision["permissionDecisionReason"] == refused["reason"]
         mine = (await ask(scene, "claude", "PreToolUse", said, agent="a")).json
-        assert mine == {"allowed": True, "reason": "", "stdout": "", "stderr": "", "exit_code": 0}
+        assert mine == {"allowed": True, "reason": "", "stdout": "", "stderr": "", "exit_code": 0, "receipt": ""}
         assert ("hook.refused", "refused") in [(event, outcome) for event, outcome, _ in await journal(scene)]
 
     async def journal(scene: Scene) -> list[tuple[str, str, dict[str, object]]]:

@@ -142,8 +142,9 @@ def test_a_process_of_an_agent_is_refused_whatever_it_says(tmp_path: Path) -> No
     async def act(scene: Scene) -> None:
         await asks(scene)
         scene.keeper.agent_asking = "shop/b"
-        reply = await scene.ask("POST", "/v1/inbox/1/answer", {"option": 1})
-        assert (reply.status, "shop/b" in reply.error["message"]) == (409, True)
+        for verb, body in [("answer", {"option": 1}), ("claim", {}), ("snooze", {"seconds": 60})]:
+            reply = await scene.ask("POST", f"/v1/inbox/1/{verb}", body)
+            assert (reply.status, "shop/b" in reply.error["message"]) == (409, True), verb
         assert (await scene.ask("GET", "/v1/inbox/1")).json["state"] == "open"
 
     play(tmp_path, act)
@@ -161,6 +162,43 @@ def test_an_entry_goes_with_its_cause_and_stays_while_nobody_can_tell(tmp_path: 
         scene.registry.set_activity(AGENT.key, WAITS)
         await soon(lambda: scene.services.inbox.show(1).state == "open")
         assert len((await scene.ask("GET", "/v1/inbox?all=1")).json["entries"]) == 1
+
+    play(tmp_path, act)
+
+
+def test_a_question_that_is_drawn_late_keeps_its_number_and_is_answered_as_it_is_then(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        told = Activity(word=WAITING, about="permission", evidence="hook PermissionRequest", since=1.0)
+        await scene.registry.observe([replace(AGENT, state=states.RUNNING, run="r1")], [])
+        scene.keeper.screen_seen = ScreenSeen(lines=["thinking"])
+        scene.registry.set_activity(AGENT.key, told)
+        await soon(lambda: scene.services.inbox.list())
+        refused = await scene.ask("POST", "/v1/inbox/1/answer", {"say": "approve"})
+        assert (refused.status, "nobody knows which key" in refused.error["message"]) == (409, True)
+
+        # Nobody has told the daemon that it is drawn, so nobody can have read it.
+        scene.keeper.screen_seen = ScreenSeen(lines=[*DIALOG.lines], dialog=DIALOG)
+        unread = await scene.ask("POST", "/v1/inbox/1/answer", {"option": 2})
+        assert (unread.status, "nobody has read it yet" in unread.error["message"]) == (409, True)
+        assert not [asked for asked in scene.keeper.asked if asked[0] == "press"]
+        answered = await scene.ask("POST", "/v1/inbox/1/answer", {"option": 2})
+        assert (answered.status, answered.json["what"]) == (200, "May I?")
+        assert ("press", {"run": "r1", "keys": ["2"], "mark": "m"}) in scene.keeper.asked
+        assert len((await scene.ask("GET", "/v1/inbox?all=1")).json["entries"]) == 1
+
+    play(tmp_path, act)
+
+
+def test_another_question_than_the_one_that_an_entry_shows_is_not_answered_by_it(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        await asks(scene)
+        other = replace(DIALOG, key="k2", mark="m2", line="May I remove everything?")
+        scene.keeper.screen_seen = ScreenSeen(lines=[*DIALOG.lines], dialog=other)
+        scene.keeper.pressed = Pressed(outcome="changed", why="something else is there", seen=scene.keeper.screen_seen)
+        refused = await scene.ask("POST", "/v1/inbox/1/answer", {"say": "approve"})
+        assert (refused.status, refused.error["state"]) == (409, "gone")
+        assert ("press", {"run": "r1", "keys": ["y"], "mark": "m"}) in scene.keeper.asked
+        await soon(lambda: [entry.number for entry in scene.services.inbox.list()] == [2])
 
     play(tmp_path, act)
 

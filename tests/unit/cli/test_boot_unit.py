@@ -13,7 +13,7 @@ def test_it_says_up_with_the_directories_of_now_and_ends_nothing_with_itself() -
     read.optionxform = str  # type: ignore[assignment,method-assign]
     read.read_string(text)
     service = dict(read["Service"])
-    assert service["ExecStart"] == " ".join(f'"{word}"' for word in own_command("up", "--all"))
+    assert service["ExecStart"] == " ".join(f'"{word}"' for word in own_command("up", "--all", "--service"))
     assert (service["Type"], service["KillMode"]) == ("oneshot", "process")
     assert read["Install"]["WantedBy"] == "default.target"
     assert 'Environment="CORRAL_HOME=/h"\n' in text

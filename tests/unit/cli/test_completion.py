@@ -21,7 +21,7 @@ from tests.unit.client.fake_daemon import FakeDaemon, document, table
 #: What is typed, and what must be among the offers, as any shell gives them.
 OFFERS = [
     ("corral da", {"daemon"}),
-    ("corral re", {"restart", "resume"}),
+    ("corral re", {"replay", "restart", "resume"}),
     ("corral daemon sta", {"start", "status"}),
     ("corral daemon --json sto", {"stop"}),
     ("corral --json daem", {"daemon"}),

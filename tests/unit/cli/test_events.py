@@ -41,6 +41,27 @@ def test_a_line_an_event(corral: Corral, daemon: FakeDaemon) -> None:
     ]
 
 
+def test_a_long_hash_is_shown_by_its_beginning_and_nobody_is_named_twice(corral: Corral, daemon: FakeDaemon) -> None:
+    data = {"sha256": "ab12" * 16, "commit": "cd34" * 10, "run": "ab12" * 3, "bytes": 10**39, "by": "ann"}
+    other = {**EVENT, "data": {"by": "bob", "text": "ab12" * 16 + "!"}}
+    daemon.answer("GET", "/v1/events", stream({**EVENT, "data": data}, other))
+    first, second = corral("events").out.splitlines()
+    assert first.endswith(f"  sha256=ab12ab12ab12…  commit=cd34cd34cd34…  run=ab12ab12ab12  bytes={10**39}  by ann")
+    assert second.endswith(f"  by=bob  text={'ab12' * 16}!  by ann")
+    assert corral("events", "--json").json_lines[0]["data"] == data
+
+
+def test_only_events_of_some_names(corral: Corral, daemon: FakeDaemon) -> None:
+    daemon.answer("GET", "/v1/events", stream(EVENT))
+    outcome = corral("events", "--event", "agent.*", "--event=inbox.answered")
+    assert daemon.last.query["event"] == ["agent.*", "inbox.answered"]
+    assert outcome.err == ""
+    daemon.answer("GET", "/v1/events", stream())
+    assert "no event is named like agnt.*" in corral("events", "--event", "agnt.*").err
+    assert corral("events", "--event", "agnt.*", "--json").err == ""
+    assert corral("events").err == ""
+
+
 def test_json_lines(corral: Corral, daemon: FakeDaemon) -> None:
     daemon.answer("GET", "/v1/events", stream(EVENT, EVENT))
     assert corral("events", "--json").json_lines == [EVENT, EVENT]

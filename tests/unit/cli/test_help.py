@@ -60,6 +60,14 @@ def test_of_a_hidden_command(corral: Corral) -> None:
     assert corral("keeper", "run", "--help").code == 0
 
 
+def test_a_table_in_a_description_stays_a_table(corral: Corral) -> None:
+    lines = corral("demo-agent", "--help").out.splitlines()
+    assert "  say: text            print text" in lines
+    at = lines.index("  write PATH: text     put text and a line end into PATH, which has no blanks;")
+    assert lines[at + 1] == " " * 23 + "its directories are made"
+    assert max(map(len, lines)) <= 80
+
+
 def test_of_what_does_not_exist(corral: Corral) -> None:
     outcome = corral("help", "upp")
     assert (outcome.code, outcome.err) == (2, "corral: there is no command 'upp'\n  → did you mean up?\n")

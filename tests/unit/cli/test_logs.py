@@ -50,6 +50,28 @@ class TestText:
         assert corral("logs", "a").code == 3
 
 
+class TestPictures:
+    PAINTED = "\x1b[?1049h\x1b[Hone\x1b[2;1Htwo"
+
+    def test_are_pointed_at_on_a_terminal(self, real: Instance, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/v1/logs", stream(piece(self.PAINTED, "a"), piece("plain\n", "b")))
+        text = run_on_terminal(real.argv("logs"), cwd=real.directory)[1]
+        assert text.count("shop/a repaints its screen: corral logs --screen shop/a shows what is on it now") == 1
+        assert "shop/b" not in text
+        for option in ("--json", "--raw"):
+            assert "repaints" not in run_on_terminal(real.argv("logs", option), cwd=real.directory)[1]
+
+    def test_are_pointed_at_once_before_what_follows(self, real: Instance, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/v1/logs", stream(piece(self.PAINTED), CAUGHT_UP, piece("\r\nlater\r\n")))
+        text = run_on_terminal(real.argv("logs", "-f", "a"), cwd=real.directory)[1]
+        assert text.count("repaints") == 1
+        assert text.index("repaints") < text.index("later")
+
+    def test_are_not_spoken_of_where_no_person_looks(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/v1/logs", stream(piece(self.PAINTED)))
+        assert corral("logs", "a").err == ""
+
+
 class TestTheQuestion:
     def test_by_default(self, corral: Corral, daemon: FakeDaemon) -> None:
         daemon.answer("GET", "/v1/logs", stream())

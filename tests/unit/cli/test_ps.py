@@ -40,10 +40,27 @@ class TestTable:
         assert outcome.out.splitlines() == [
             "TEAM  AGENT      STATE    ACTIVITY  PID   UP  RESTARTS  CONTAINMENT  WORKSPACE",
             "shop  builder-1  running  working   4711  2d  2         systemd      /srv/shop",
-            "shop  builder-2  failed   -         -     5d  0         cgroup       /srv/shop",
+            "shop  builder-2  failed   -         -     -   0         cgroup       /srv/shop",
             "shop/builder-2 failed: no_such_command:_claude",
+            "corral restart shop/builder-2 starts it again",
         ]
         assert team.last.headers["accept"] == "text/tab-separated-values"
+
+    def test_says_why_one_was_stopped_if_there_is_a_reason(self, corral: Corral, daemon: FakeDaemon) -> None:
+        expired = FAILED.replace(" failed ", " stopped ").replace("no_such_command:_claude", "its_lifetime_is_over")
+        daemon.answer("GET", "/v1/agents", table(expired, expired.replace("its_lifetime_is_over", "~")))
+        assert corral("ps").out.splitlines()[3:] == ["shop/builder-2 stopped: its_lifetime_is_over"]
+
+    @pytest.mark.parametrize("state", ["pending", "stopped", "failed", "backoff"])
+    def test_what_does_not_run_is_not_up(self, corral: Corral, daemon: FakeDaemon, state: str) -> None:
+        daemon.answer("GET", "/v1/agents", table(RUNNING, FAILED.replace(" failed ", f" {state} ")))
+        heading, running, other = (line.split() for line in corral("ps").out.splitlines()[:3])
+        assert (running[heading.index("UP")], other[heading.index("UP")]) == ("2d", "-")
+
+    def test_says_once_for_a_team_how_what_failed_is_started(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/v1/agents", table(FAILED, FAILED.replace("builder-2", "builder-3")))
+        told = [line for line in corral("ps").out.splitlines() if "corral restart" in line]
+        assert told == ["corral restart -t shop AGENT… starts them again"]
 
     def test_says_what_an_agent_waits_for_and_how_that_is_known(self, corral: Corral, daemon: FakeDaemon) -> None:
         waiting = RUNNING.replace("working", "waiting").replace("~ hook_Stop", "permission screen:_permission")
@@ -68,9 +85,13 @@ class TestTable:
     def test_names_only(self, corral: Corral, team: FakeDaemon) -> None:
         assert corral("ps", "-q").out == "builder-1\nbuilder-2\n"
 
-    def test_a_name_in_two_teams_gets_its_team(self, corral: Corral, daemon: FakeDaemon) -> None:
+    def test_of_several_teams_names_have_their_team(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/v1/agents", table(RUNNING.replace("shop", "toys"), FAILED))
+        assert corral("ps", "-q").out == "toys/builder-1\nshop/builder-2\n"
+
+    def test_what_completion_asks_for(self, corral: Corral, daemon: FakeDaemon) -> None:
         daemon.answer("GET", "/v1/agents", table(RUNNING, RUNNING.replace("shop", "toys"), FAILED))
-        assert corral("ps", "-q").out == "shop/builder-1\ntoys/builder-1\nbuilder-2\n"
+        assert corral("ps", "--short").out == "shop/builder-1\ntoys/builder-1\nbuilder-2\n"
         assert corral("ps", "--teams").out == "shop\ntoys\n"
         assert corral("ps", "--full").out == "shop/builder-1\ntoys/builder-1\nshop/builder-2\n"
 
@@ -197,6 +218,7 @@ class TestNotices:
             "shop/builder-2 failed: no_such_command:_claude",
             "  first_words",
             "  last_\ufffd[words",
+            "corral restart shop/builder-2 starts it again",
             "shop: alone",
         ]
 
@@ -204,7 +226,7 @@ class TestNotices:
 class TestProcesses:
     def test_are_counted_where_there_are_any(self, corral: Corral, daemon: FakeDaemon) -> None:
         daemon.answer("GET", "/v1/agents", table(RUNNING.replace("~ ~ 0 ", "~ ~ 3 "), FAILED))
-        heading, first, second, _ = corral("ps").out.splitlines()
+        heading, first, second, *_ = corral("ps").out.splitlines()
         assert heading.split()[4:7] == ["PID", "PROCS", "UP"]
         assert (first.split()[5], second.split()[5]) == ("3", "-")
 

@@ -77,6 +77,12 @@ class TestTheQuestion:
         corral("send", "--no-enter", "builder-1", "hi")
         assert daemon.last.query["enter"] == ["0"]
 
+    def test_a_service_is_spoken_to_only_by_force(self, corral: Corral, daemon: FakeDaemon) -> None:
+        corral("send", "db", "hi")
+        assert "force" not in daemon.last.query
+        corral("send", "--force", "db", "hi")
+        assert daemon.last.query["force"] == ["1"]
+
     @pytest.mark.parametrize("name", ["", "/", "shop/", "/builder", "a/b/c"])
     def test_what_names_no_agent(self, corral: Corral, name: str) -> None:
         assert corral("send", name, "hi").code == 2

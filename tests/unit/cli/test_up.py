@@ -105,6 +105,14 @@ class TestTheRequest:
         assert isinstance(environment, dict)
         assert environment["EDITOR"] == "ed"
 
+    def test_says_that_a_service_asks_and_no_person(
+        self, corral: Corral, daemon: FakeDaemon, spec: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("corral.client.wire._SPOKEN_FOR", {})
+        daemon.answer("POST", "/v1/up", stream(STARTED))
+        corral("up", "--service")
+        assert daemon.last.headers["x-corral-agent"] == "service"
+
     def test_leaves_out_variables_that_json_cannot_carry_and_says_so(
         self, corral: Corral, daemon: FakeDaemon, spec: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -37,6 +37,14 @@ def test_no_more_agents_run_than_may_and_a_service_is_no_agent() -> None:
     assert not decision.short_of_memory
 
 
+def test_one_that_is_in_the_way_is_spoken_of_as_one() -> None:
+    full = Population(rules=AdmissionRules(max_agents=1), alive=1)
+    busy = Population(rules=AdmissionRules(start_at_once=1), starting=1)
+    decision = decide([waiting("a", 1, team="full"), waiting("b", 2, team="busy")], {"full": full, "busy": busy})
+    assert decision.reasons["full", "a"] == "waits for a place: 1 agent of the team runs, and max_agents is 1"
+    assert decision.reasons["busy", "b"] == "waits for others to start: 1 does, and start_at_once is 1"
+
+
 def test_no_more_start_at_once_than_may() -> None:
     team = Population(rules=AdmissionRules(start_at_once=2), starting=1)
     decision = decide([waiting("a", 1), waiting("db", 2, counts=False)], {"t": team})

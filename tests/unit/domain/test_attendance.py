@@ -85,6 +85,29 @@ def test_after_a_reboot_it_counts_from_the_boot() -> None:
     assert (stage, seconds) == (ANNOUNCED, RULE.after - RULE.notice - 60.0)
 
 
+@pytest.mark.parametrize("stage", [ATTENDED, ANNOUNCED])
+def test_nobody_is_missed_between_a_boot_and_the_first_look_and_it_is_announced_again(stage: str) -> None:
+    before = Attendance(seen=START, stage=stage, announced=START if stage == ANNOUNCED else None)
+    booted = Moment(wall=2e9, monotonic=9 * 3600.0, boot="b")
+    known = attendance.after_boot(before, booted)
+    assert due(RULE, known, booted) == (ANNOUNCED, RULE.after - RULE.notice)
+    assert known.seen.wall == START.wall, "people are told when somebody really was there"
+    # Whoever looks again in the same boot does not make them wait once more.
+    later_on = replace(booted, monotonic=booted.monotonic + 100.0)
+    assert attendance.after_boot(known, later_on) == known
+
+
+@pytest.mark.parametrize("stage", [ACTING, ALONE, RETURNING])
+def test_a_boot_undoes_nothing_and_finishes_what_was_begun(stage: str) -> None:
+    before = Attendance(seen=START, stage=stage, reaction=PAUSE, agents=("a",))
+    known = attendance.after_boot(before, Moment(wall=2e9, monotonic=5.0, boot="b"))
+    assert (known.stage, known.reaction, known.agents) == (stage, PAUSE, ("a",))
+
+
+def test_an_agent_that_comes_up_again_is_counted_once() -> None:
+    assert attendance.acting(Attendance(seen=START), RULE, ["a", "b", "a"]).agents == ("a", "b")
+
+
 def test_what_was_begun_before_a_crash_is_done_to_its_end() -> None:
     acting = attendance.acting(Attendance(seen=START), RULE, ["a"])
     assert due(RULE, acting, later(1.0)) == (ALONE, 0.0)
@@ -118,6 +141,39 @@ def test_an_agent_that_somebody_stops_is_not_woken_on_their_behalf() -> None:
     assert attendance.shown_up(alone, later(9000.0), event="agent.attached", agent="a").agents == ("a", "b")
 
 
+def test_whoever_came_first_has_woken_it() -> None:
+    alone = attendance.alone(attendance.acting(Attendance(seen=START), RULE, ["a", "b"]))
+    first = attendance.shown_up(alone, later(9000.0), event="inbox.answering", by="ann")
+    second = attendance.shown_up(first, later(9001.0), event="agent.stopping", agent="a", by="bob")
+    assert (second.by, second.did, second.agents) == ("ann", "inbox.answering", ("b",))
+    assert second.seen == later(9001.0)
+
+
+# Keys
+
+
+@given(st.floats(2, 1e6), st.floats(0, 1e6), st.floats(-1e9, 1e9))
+def test_keys_tell_of_somebody_if_they_came_after_the_last_sign(since: float, idle: float, jump: float) -> None:
+    """tmux counts whole seconds: a key in the second of the last sign is none after it."""
+    typed = attendance.has_typed(Attendance(seen=START), idle, later(since, jump=jump))
+    assert typed == (idle + 1.0 < elapsed(START, later(since)))
+    assert not (typed and idle >= since)
+
+
+@pytest.mark.parametrize("reaction", REACTIONS)
+def test_keys_are_looked_for_only_where_somebody_is_attached_to_a_team_that_stands_still(reaction: str) -> None:
+    rule = replace(RULE, then=reaction)
+    acting = attendance.acting(Attendance(seen=START), rule, ["a"])
+    alone = attendance.alone(acting)
+    look = attendance.next_look(alone, attached=True)
+    assert (look is not None) == (reaction == PAUSE)
+    assert look is None or 1 <= look <= 10
+    assert attendance.next_look(alone, attached=False) is None
+    back = attendance.shown_up(alone, later(9000.0))
+    for other in (Attendance(seen=START), attendance.announced(Attendance(seen=START), START), acting, back):
+        assert attendance.next_look(other, attached=True) is None
+
+
 # Signs
 
 
@@ -125,6 +181,7 @@ def test_an_agent_that_somebody_stops_is_not_woken_on_their_behalf() -> None:
 def test_what_a_person_does_to_agents_is_a_sign_and_the_same_of_an_agent_or_of_corral_is_none(event: str) -> None:
     assert attendance.is_sign(event, agent="", uid=1000)
     assert not attendance.is_sign(event, agent="shop/a", uid=1000)
+    assert not attendance.is_sign(event, agent="service", uid=1000)
     assert not attendance.is_sign(event, agent="", uid=-1)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from corral.domain.composer import TYPING_SECONDS, Desk, obstacle, shows
+from corral.domain.composer import LATEST_SECONDS, TYPING_SECONDS, Desk, before_enter, obstacle, shows
 
 FREE = Desk(composer=True)
 
@@ -49,6 +49,22 @@ def test_when_somebody_typed_it_is_known_when_it_is_over() -> None:
     assert found.again == TYPING_SECONDS - 1.0
 
 
+def test_a_screen_that_the_first_message_replaces_is_waited_for_and_not_for_ever() -> None:
+    opening = Desk(composer=True, opening=True)
+    assert obstacle(opening) is None
+    found = obstacle(opening, entered_ago=0.5)
+    assert found is not None
+    assert (found.reason, found.again) == ("it has not opened its conversation yet", 0.5)
+    assert obstacle(opening, entered_ago=20.0) is None
+    assert obstacle(Desk(composer=True), entered_ago=0.5) is None
+
+
+def test_what_never_came_up_in_the_composer_is_looked_for_again_until_it_is_lost() -> None:
+    found = before_enter(Desk(composer=True), shown=False, was_shown=False, seconds=10.0)
+    assert found is not None
+    assert found.again == LATEST_SECONDS - 10.0
+
+
 LONG = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 
 
@@ -88,3 +104,38 @@ def test_what_shows_a_text(draft: str, text: str) -> None:
 )
 def test_what_does_not_show_it(draft: str, text: str) -> None:
     assert not shows(draft, text)
+
+
+@pytest.mark.parametrize(
+    ("desk", "shown", "was_shown", "seconds", "reason", "lost"),
+    [
+        (Desk(composer=True, draft="x"), True, False, 0.0, "", False),
+        (Desk(composer=True, draft="x", waits_for="trust"), True, True, 0.0, "it waits for a person (trust)", False),
+        (
+            Desk(composer=True, draft="y"),
+            False,
+            True,
+            900.0,
+            "somebody has changed it: a person has to press Enter",
+            False,
+        ),
+        (Desk(composer=True), False, True, 0.0, "it was pasted, and is not in the composer any more", True),
+        # It may not have begun to read yet …
+        (Desk(composer=True), False, False, LATEST_SECONDS, "its composer does not show it", False),
+        (
+            Desk(composer=True),
+            False,
+            False,
+            LATEST_SECONDS + 1,
+            "it was pasted, and is not in the composer any more",
+            True,
+        ),
+        # … and without a composer nobody can tell.
+        (Desk(composer=False), False, True, 900.0, "its composer does not show it", False),
+    ],
+)
+def test_what_keeps_enter_from_being_pressed(
+    desk: Desk, shown: bool, was_shown: bool, seconds: float, reason: str, lost: bool
+) -> None:
+    found = before_enter(desk, shown=shown, was_shown=was_shown, seconds=seconds)
+    assert (found.reason if found is not None else "", found is not None and found.lost) == (reason, lost)

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from corral.agents.catalogue import profiles
-from corral.domain.dialogs import Dialog, find
+from corral.domain.dialogs import Dialog, Field, find
 from corral.domain.screens import Rule
 
 DIRECTORY = pathlib.Path(__file__).parent.parent / "agents" / "screens"
@@ -42,7 +42,6 @@ def test_no_other_screen_does(name: str) -> None:
     [
         ("claude-permission-command", "   rm -r build", ["Yes", "Yes, and always allow access to shop/", "No"]),
         ("claude-permission-write", "hello", ["Yes", "Yes, allow all edits during", "No"]),
-        ("claude-question", "Which colour?", ["Red", "Blue", "Type something.", "Chat about this"]),
         ("claude-trust", " /home/ann/shop", ["Yes, I trust this folder", "No, exit"]),
         ("codex-permission", "  $ rm -r build", ["Yes, proceed (y)", "Yes, and don't ask again", "No, and tell Codex"]),
         ("gemini-permission", "Shell rm -r build", ["Allow once", "Allow for this session", "No, suggest changes"]),
@@ -104,3 +103,102 @@ def test_a_list_in_the_text_is_not_taken_for_the_choices() -> None:
     dialog = find([rule], ["May I do this?", "1. delete", "2. write", "3. push", "", "> 1. Yes", "  2. No"])
     assert dialog is not None
     assert [choice.text for choice in dialog.choices] == ["Yes", "No"]
+
+
+def with_field(row: str, *, cursor_on: str = "3. ") -> Dialog:
+    """The question of Claude Code, with this in the third of its rows, and the cursor at one of them."""
+    lines = [line.replace("❯ 1.", "  1.").replace("3. Type something.", row) for line in lines_of("claude-question")]
+    at = max(number for number, line in enumerate(lines) if line.startswith(f"  {cursor_on}"))
+    lines[at] = f"❯{lines[at][1:]}"
+    if cursor_on == "3. ":
+        lines = [line.replace(" · Esc", " · ctrl+g to edit in Vim · Esc") for line in lines]
+    dialog = seen("claude-question", lines)
+    assert dialog is not None
+    return dialog
+
+
+def test_a_choice_that_is_a_field_is_chosen_by_no_digit_and_takes_words_while_it_is_empty() -> None:
+    dialog = seen("claude-question")
+    assert dialog is not None
+    assert [(choice.number, choice.text) for choice in dialog.choices] == [
+        (1, "Red"),
+        (2, "Blue"),
+        (4, "Chat about this"),
+    ]
+    assert dialog.field == Field(number=3)
+    assert dialog.takes_words
+
+    entered = with_field("3. Type something.")
+    assert entered.field == Field(number=3, under_cursor=True)
+    assert (entered.choices, entered.takes_words) == ((), True)
+
+    written = with_field("3. green  as grass")
+    assert written.field == Field(number=3, typed="green as grass", under_cursor=True)
+    assert (written.choices, written.takes_words) == ((), False)
+
+    left = with_field("3. green", cursor_on="1. ")
+    assert left.field == Field(number=3, typed="green")
+    assert [choice.number for choice in left.choices] == [1, 2, 4]
+
+
+def test_what_is_written_over_several_lines_of_a_field_is_one_text() -> None:
+    lines = lines_of("claude-question")
+    at = lines.index("  3. Type something.")
+    dialog = seen("claude-question", [*lines[:at], "❯ 3. green as", "     grass", *lines[at + 1 :]])
+    assert dialog is not None
+    assert dialog.field is not None
+    assert dialog.field.typed == "green as grass"
+
+
+def test_a_question_is_the_same_whatever_stands_in_its_field() -> None:
+    first = seen("claude-question")
+    assert first is not None
+    others = [with_field("3. Type something."), with_field("3. 1"), with_field("3. 1", cursor_on="2. ")]
+    assert {first.key} == {dialog.key for dialog in others}
+    assert {first.asked} == {dialog.asked for dialog in others}
+    assert len({first.mark, *(dialog.mark for dialog in others)}) == 4
+
+
+def test_the_same_is_asked_as_long_as_what_stands_above_the_choices_does() -> None:
+    rule = Rule(name="r", says="waiting", about="question", lines=("^Enter",))
+    first, ticked, another = (
+        find([rule], [question, "", f"> 1. [{tick}] Red", "  2. [ ] Blue", "Enter to go on"])
+        for question, tick in (("Which?", " "), ("Which?", "x"), ("Which else?", " "))
+    )
+    assert first is not None
+    assert ticked is not None
+    assert another is not None
+    assert first.asked == ticked.asked
+    assert first.key != ticked.key
+    assert first.asked != another.asked
+
+
+@pytest.mark.parametrize(
+    ("name", "asks"),
+    [
+        ("claude-trust", "Quick safety check: Is this a project you created or one you trust?"),
+        ("codex-trust", "Trust this folder?"),
+        ("gemini-trust", "Do you trust the files in this folder?"),
+        ("claude-question", "Which colour?"),
+    ],
+)
+def test_what_names_a_dialog_is_what_it_asks_and_no_answer(name: str, asks: str) -> None:
+    dialog = seen(name)
+    assert dialog is not None
+    assert dialog.line == asks
+
+
+def test_where_the_composer_is_no_key_answers_what_the_title_says() -> None:
+    lines = [*lines_of("codex-draft")]
+    lines[3:3] = ["• The steps:", "  1. Build", "  2. Test"]
+    profile = next(profile for profile in profiles() if profile.name == "codex")
+    dialog = find(profile.rules, lines, "[ ! ] Action Required | shop")
+    assert dialog is not None
+    assert not dialog.takes_keys
+
+
+@pytest.mark.parametrize("name", ["gemini-permission", "gemini-permission-moved", "gemini-trust"])
+def test_what_approves_does_not_depend_on_where_the_cursor_is(name: str) -> None:
+    dialog = seen(name)
+    assert dialog is not None
+    assert dialog.approve == ("1",)

@@ -41,7 +41,7 @@ def test_what_is_as_it_was_read_may_be_written_and_what_changed_may_not() -> Non
 def test_its_own_writing_is_no_change() -> None:
     notes = FileNotes()
     notes.has_read(A, X, "s", 1.0, 0.0)
-    notes.begin_writing(A, X, 0.0)
+    notes.begin_writing(A, X, "s", 0.0)
     notes.wrote(A, X, "t", 2.0)
     assert why(notes, A, "t") == ""
     assert why(notes, A, "s") == CHANGED
@@ -87,7 +87,7 @@ def test_a_reading_that_failed_or_is_long_ago_leaves_nothing_behind() -> None:
 
 def test_only_one_writes_at_a_time_and_not_for_ever() -> None:
     notes = FileNotes()
-    notes.begin_writing(A, X, 0.0)
+    notes.begin_writing(A, X, "s", 0.0)
     assert why(notes, B, "s", 1.0) == BEING_WRITTEN
     assert why(notes, B, "s", UNDER_WAY_SECONDS + 1) == ""
     assert notes.unfinished(A, 1.0) == [X]
@@ -99,7 +99,7 @@ def test_only_one_writes_at_a_time_and_not_for_ever() -> None:
 def test_who_has_ended_since_the_file_was_looked_at_counts_as_writing() -> None:
     notes = FileNotes()
     notes.has_read(B, X, "s", 1.0, 0.0)
-    notes.begin_writing(A, X, 0.0)
+    notes.begin_writing(A, X, "s", 0.0)
     busy = notes.being_written(1.0)
     notes.wrote(A, X, "t", 2.0)
     objection = notes.objection(B, X, "s", busy)
@@ -110,7 +110,7 @@ def test_who_has_ended_since_the_file_was_looked_at_counts_as_writing() -> None:
 def test_who_has_not_said_to_be_done_may_write_once_more_what_is_as_it_was() -> None:
     notes = FileNotes()
     notes.has_read(A, X, "s", 1.0, 0.0)
-    notes.begin_writing(A, X, 0.0)
+    notes.begin_writing(A, X, "s", 0.0)
     assert why(notes, A, "s", 1.0) == "", "two writes of one session, announced before the first is done"
     assert why(notes, A, "t", 1.0) == CHANGED, "by whom nobody can tell"
     notes.has_read(A, X, "t", 2.0, 1.0)
@@ -119,9 +119,32 @@ def test_who_has_not_said_to_be_done_may_write_once_more_what_is_as_it_was() -> 
 
 def test_a_new_file_that_is_being_written_may_be_written_once_more_by_the_same_session() -> None:
     notes = FileNotes()
-    notes.begin_writing(A, X, 0.0)
+    notes.begin_writing(A, X, "s", 0.0)
     assert why(notes, A, "", 1.0) == ""
     assert why(notes, A, "s", 1.0) == ""
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_writing_of_which_no_end_is_told_makes_nobodys_change_its_own(known: bool) -> None:
+    """The tool was declined, say, and then a person changed the file."""
+    notes = FileNotes()
+    if known:
+        notes.has_read(A, X, "s", 1.0, 0.0)
+    notes.begin_writing(A, X, "s", 0.0)
+    notes.left(A, X, "t", 2.0)
+    assert why(notes, A, "t") == CHANGED, "whose contents these are, nobody can tell"
+    assert why(notes, B, "t") == UNSEEN, "they may be of the first one"
+    notes.has_read(A, X, "t", 3.0, 0.0)
+    assert why(notes, A, "t") == ""
+    assert why(notes, B, "t") == UNSEEN, "they may be its own still"
+
+
+def test_a_writing_that_never_happened_changes_nothing() -> None:
+    notes = FileNotes()
+    notes.begin_writing(A, X, "s", 0.0)
+    assert notes.left(A, X, "s", 2.0) == []
+    assert notes.known(A, X) is None
+    assert why(notes, B, "s", 1.0) == "", "nor is it being written any more"
 
 
 def test_who_was_told_of_a_change_is_not_refused_for_it_again() -> None:
@@ -150,7 +173,7 @@ def test_what_is_under_way_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_notes, "MOST_UNDER_WAY", 2)
     notes = FileNotes()
     for number in range(5):
-        notes.begin_writing(A, f"/{number}", 0.0)
+        notes.begin_writing(A, f"/{number}", "s", 0.0)
     assert len(notes.being_written(1.0)) == 2
 
 

@@ -15,7 +15,7 @@ OWN = (
     *("team", "name", "position", "workspace", "prompt", "state", "since", "reason", "run", "pid", "exit_code"),
     *("exit_signal", "restarts", "prompt_state", "user", "host", "containment", "containment_why", "paused"),
     *("survivors", "conversation", "fork_of", "ready", "asked_by", "place", "started_at", "begun", "crashes"),
-    *("last_words", "afterwards", "nudged_at", "stuck_since"),
+    *("last_words", "afterwards", "nudged_at", "not_nudged", "late", "stuck_since"),
 )
 
 

@@ -150,3 +150,22 @@ def test_the_command_line_knows_the_same_agents() -> None:
     assert [(name, title) for name, title, _ in hook.AGENTS] == [(known.name, known.title) for known in DIALECTS]
     for name, _, event in hook.AGENTS:
         assert of(name).events[event][0] == BEFORE
+
+
+@pytest.mark.parametrize("known", DIALECTS, ids=lambda known: known.name)
+def test_a_notice_is_said_where_it_can_be_and_permits_nothing(known: Dialect) -> None:
+    for event, (when, _) in known.events.items():
+        spoken = known.speak(event, Verdict(notice="a message", warning="seen"))
+        assert spoken.exit_code == 0
+        if known.can_inform(event):
+            assert when != BEFORE, "nobody waits for it there"
+            said = json.loads(spoken.stdout)
+            assert said["systemMessage"] == "seen"
+            inner = said["hookSpecificOutput"]
+            assert inner.pop("hookEventName").lower() == event.replace("-", "")
+            assert inner == {"additionalContext": "a message"}
+
+
+def test_whose_doing_it_is_is_told_by_claude_code() -> None:
+    assert of("claude").read("PostToolUse", {**used("Bash", command="ls"), "agent_id": "a1"}).helper == "a1"
+    assert of("claude").read("PostToolUse", used("Bash", command="ls")).helper == ""

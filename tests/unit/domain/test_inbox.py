@@ -8,7 +8,7 @@ import pytest
 from corral.domain.dialogs import Choice
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
 from corral.domain.inbox import CLAIM_SECONDS, FLAP_SECONDS, KEPT_CLOSED, MOST_WAITING, Inbox
-from corral.domain.inbox_answers import Answer, keys_of
+from corral.domain.inbox_answers import Answer, keys_of, must_have_been_shown
 from corral.domain.inbox_records import ANSWERED, CLAIMED, GONE, OPEN, PROVED, SNOOZED, Cause, Entry, number_of
 
 PERMISSION = Cause(
@@ -48,6 +48,56 @@ def test_a_cursor_that_moved_is_no_second_entry_and_an_answer_goes_where_it_is_n
     assert (moved.number, moved.state, moved.changed, moved.cause.mark) == (1, CLAIMED, 101.0, "m2")
     inbox.begin_answer(1, "ann", "approve", 103.0)
     assert inbox.came(replace(PERMISSION, mark="m3"), 104.0) is None
+
+
+#: As a hook tells of it, before anything is drawn.
+TOLD = Cause(team="shop", agent="a", kind="permission", key="r1 permission", what="asks (hook)", run="r1")
+
+
+@pytest.mark.parametrize("kind", ["permission", "question"])
+def test_what_was_told_before_it_was_drawn_keeps_its_number_and_its_claim(kind: str) -> None:
+    inbox = Inbox()
+    opened(inbox, replace(TOLD, kind=kind))
+    inbox.claim(1, "ann", 101.0)
+    drawn = inbox.came(PERMISSION, 102.0)
+    assert drawn is not None
+    assert (drawn.number, drawn.since, drawn.state, drawn.by, drawn.cause) == (1, 100.0, CLAIMED, "ann", PERMISSION)
+    assert [entry.number for entry in inbox.waiting("shop", "a", "permission")] == [1]
+    assert inbox.waiting("shop", "a", "question") == []
+    # Another dialog is another question, and what cannot be seen for a moment is the same.
+    assert inbox.came(replace(TOLD, kind=kind), 103.0) is None
+    assert inbox.get(1).cause == PERMISSION
+    other = inbox.came(replace(PERMISSION, key="r1 m2", mark="m2"), 104.0)
+    assert other is not None
+    assert other.number == 2
+
+
+@pytest.mark.parametrize("changes", [{"run": "r2"}, {"agent": "b"}, {"team": "toys"}])
+def test_what_was_told_of_another_run_or_agent_is_another_entry(changes: dict[str, str]) -> None:
+    inbox = Inbox()
+    opened(inbox, TOLD)
+    drawn = inbox.came(replace(PERMISSION, **changes), 101.0)  # type: ignore[arg-type]
+    assert drawn is not None
+    assert drawn.number == 2
+    assert inbox.get(1).cause == TOLD
+
+
+def test_a_dialog_that_is_drawn_while_words_are_sent_is_another_entry() -> None:
+    inbox = Inbox()
+    opened(inbox, replace(TOLD, kind="question", text=True))
+    inbox.begin_answer(1, "ann", "text", 101.0)
+    drawn = inbox.came(PERMISSION, 102.0)
+    assert drawn is not None
+    assert drawn.number == 2
+    assert inbox.answered(1, PROVED, 103.0).state == ANSWERED
+
+
+def test_the_lines_of_what_is_not_drawn_are_brought_up_to_date() -> None:
+    inbox = Inbox()
+    opened(inbox, TOLD)
+    later = inbox.came(replace(TOLD, lines=("more",)), 101.0)
+    assert later is not None
+    assert (later.number, later.changed, later.cause.lines) == (1, 100.0, ("more",))
 
 
 def test_a_flapping_screen_keeps_its_number_and_its_time() -> None:
@@ -164,6 +214,16 @@ def test_an_answer_means_the_keys_that_the_dialog_has_for_it() -> None:
         keys_of(entry, Answer(text="sure"))
 
 
+def test_nobody_approves_a_question_that_was_drawn_after_they_looked() -> None:
+    told = opened(Inbox(), replace(PERMISSION, mark="", choices=(), approve=(), deny=()))
+    drawn = replace(told, cause=PERMISSION)
+    for answer in (Answer(say="approve"), Answer(option=1)):
+        with pytest.raises(RefusedError, match="nobody has read it yet"):
+            must_have_been_shown(told, drawn, answer)
+        must_have_been_shown(drawn, drawn, answer)
+    must_have_been_shown(told, drawn, Answer(say="deny"))
+
+
 def test_what_cannot_be_pressed_is_refused_with_what_helps() -> None:
     cause = replace(PERMISSION, kind="failed", mark="", approve=(), deny=(), choices=(), remedy="corral restart a")
     entry = opened(Inbox(), cause)
@@ -178,3 +238,14 @@ def test_what_cannot_be_pressed_is_refused_with_what_helps() -> None:
 def test_what_can_be_no_number_is_not_found(text: str) -> None:
     with pytest.raises(NotFoundError):
         number_of(text)
+
+
+def test_words_go_into_a_field_as_one_line_that_fits_there() -> None:
+    inbox = Inbox()
+    entry = opened(inbox, replace(PERMISSION, kind="question", text=True))
+    assert keys_of(entry, Answer(text="use MySQL")) == ()
+    for text in ("two\nlines", "x" * 501):
+        with pytest.raises(WrongUseError, match="one line, of at most 500"):
+            keys_of(entry, Answer(text=text))
+    told = replace(entry, cause=replace(entry.cause, mark=""))
+    assert keys_of(told, Answer(text="two\nlines")) == ()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from corral.domain import lifecycle, states
-from corral.domain.records import PROMPT_HELD, PROMPT_NONE, PROMPT_WAITING
+from corral.domain.records import PROMPT_HELD, PROMPT_NONE, PROMPT_WAITING, SUPERVISOR, Place
 from tests.support import records
 
 AGENT = replace(records.AGENT, state=states.PENDING, run="", pid=None)
@@ -90,3 +90,33 @@ def test_an_agent_that_ended_is_not_paused_any_more() -> None:
     assert not lifecycle.exited(paused, 0, None, "exit 0", 1.0).paused
     assert not lifecycle.stopped(paused, 0, None, 1.0).paused
     assert not lifecycle.begin(replace(paused, state=states.FAILED), "r2", 1.0, by_person=True).paused
+
+
+def test_what_corral_stopped_for_good_stays_so_until_it_is_started() -> None:
+    ended = lifecycle.stopped(
+        lifecycle.ending(records.AGENT, "its time is over", lifecycle.AND_STAY, 2.0), 0, None, 3.0
+    )
+    assert lifecycle.stays_stopped(ended)
+    assert ended.reason == "its time is over"
+    assert not lifecycle.stays_stopped(lifecycle.begin(ended, "r2", 4.0, by_person=True))
+    by_a_person = lifecycle.stopped(lifecycle.stopping(records.AGENT, 2.0), 0, None, 3.0)
+    assert by_a_person.state == states.STOPPED
+    assert not lifecycle.stays_stopped(by_a_person)
+
+
+def test_one_in_line_still_says_how_its_last_run_ended() -> None:
+    running = replace(AGENT, state=states.RUNNING, restart="on-failure", pid=7, run="r1")
+    unwell = lifecycle.stopped(
+        lifecycle.ending(running, "unhealthy: no answer", lifecycle.BY_POLICY, 2.0), 0, None, 3.0
+    )
+    assert unwell.reason.startswith("unhealthy: no answer; it is started again in ")
+    place = Place(turn=1, since=4.0, who=SUPERVISOR, ended=lifecycle.how_it_came_to_back_off(unwell))
+    waiting = lifecycle.in_line(unwell, place, "ann", "waits for a place", 4.0)
+    assert (waiting.state, waiting.reason) == (
+        states.PENDING,
+        "waits for a place; its last run: unhealthy: no answer",
+    )
+    assert lifecycle.how_it_came_to_back_off(waiting) == "", (
+        "of one that is not in back-off nothing of that kind is known"
+    )
+    assert lifecycle.begin(waiting, "r2", 5.0, by_person=False).reason == ""

@@ -269,6 +269,9 @@ class Mailboxes(RuleBasedStateMachine):
                 if letter.states.get(party, ACKED) != ACKED
             ]
             assert [(one.number, delivery.state) for one, delivery in self.mail.unacked(party)] == expected
+            assert [one.number for one in self.mail.untold(party)] == [
+                number for number, state in expected if state == STORED
+            ]
             sent = [number for number, letter in self.letters.items() if letter.sender == party]
             assert [one.number for one in self.mail.sent(party)] == sent
             assert self.mail.knows(party) == bool(expected or sent)
@@ -276,3 +279,18 @@ class Mailboxes(RuleBasedStateMachine):
 
 TestMailboxes = Mailboxes.TestCase
 TestMailboxes.settings = settings(stateful_step_count=40)
+
+
+def test_untold_is_what_nobody_has_put_before_the_recipient_and_it_has_not_read() -> None:
+    messages, party = [message(number, "shop/a") for number in (1, 2, 3, 4)], "shop/a"
+    mail = Mail()
+    for one in messages:
+        mail.send(one)
+    assert mail.untold(party) == messages
+    for number, state in ((1, INJECTED), (2, READ), (3, ACKED)):
+        mail.advance(number, party, state, 5.0)
+    assert mail.untold(party) == messages[3:]
+    kept = {(number, party): mail.delivery(number, party) or Delivery() for number in (1, 2, 3, 4)}
+    assert Mail(messages, kept).untold(party) == messages[3:], "as it is read again"
+    mail.advance(4, party, INJECTED, 6.0)
+    assert mail.untold(party) == []

@@ -132,6 +132,27 @@ def test_what_can_be_no_pattern_is_refused_in_words(pattern: str, message: str) 
     assert len(caught.value.message) < 300
 
 
+@pytest.mark.parametrize(
+    ("pattern", "part", "remedy"),
+    [
+        ("a**b", "a**b", "('a*b'), ** any number of directories ('a/**/b')"),
+        ("src/**.py", "**.py", "('*.py'), ** any number of directories ('**/*.py')"),
+        ("**/test**/x", "test**", "('test*'), ** any number of directories ('test*/**')"),
+        ("x/***", "***", "('*'), ** any number of directories ('**/*')"),
+    ],
+)
+def test_two_stars_that_are_not_a_whole_part_cannot_be_asked_for(pattern: str, part: str, remedy: str) -> None:
+    with pytest.raises(WrongUseError) as caught:
+        check_request([parse("src/"), parse(pattern)])
+    assert f"{pattern!r} has ** in {part!r}" in caught.value.message
+    assert remedy in caught.value.remedy
+
+
+@pytest.mark.parametrize("pattern", ["**", "a/**/b", "**/*.py", r"a\**b", "a[**]b", "*a*"])
+def test_stars_that_mean_what_they_say_can_be_asked_for(pattern: str) -> None:
+    check_request([parse(pattern)])
+
+
 @pytest.mark.parametrize("path", ["a/", "../a", "/a", ""])
 def test_a_path_is_no_pattern(path: str) -> None:
     with pytest.raises(WrongUseError):

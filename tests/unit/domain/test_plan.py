@@ -1,8 +1,10 @@
 """What `up` decides, for every state an agent can be in."""
 
+from dataclasses import replace
+
 import pytest
 
-from corral.domain import states
+from corral.domain import lifecycle, states
 from corral.domain.errors import NotFoundError
 from corral.domain.plan import Step, make_plan
 from corral.domain.records import Agent
@@ -45,6 +47,24 @@ def test_an_agent_that_matches_is_left_alone(state: str) -> None:
 @pytest.mark.parametrize("state", [states.STOPPED, states.FAILED, states.PENDING, states.BACKOFF])
 def test_an_agent_at_rest_is_started(state: str) -> None:
     assert actions({"a": agent("a", state)}) == [("a", "start", ())]
+
+
+def test_what_corral_stopped_for_good_is_started_for_a_person_and_for_whoever_names_it() -> None:
+    held = {"a": replace(agent("a", states.STOPPED, OTHER), afterwards=lifecycle.AND_STAY)}
+
+    def action(*, by_person: bool, only: tuple[str, ...] = ()) -> str:
+        (step,) = make_plan([("a", PRINT)], held, by_person=by_person, only=only)
+        return step.action
+
+    assert action(by_person=True) == "start"
+    assert action(by_person=False) == "keep"
+    assert action(by_person=False, only=("a",)) == "start"
+
+
+@pytest.mark.parametrize("state", [states.STOPPED, states.FAILED, states.PENDING, states.BACKOFF])
+def test_what_went_otherwise_is_started_for_everybody(state: str) -> None:
+    (step,) = make_plan([("a", PRINT)], {"a": agent("a", state)}, by_person=False)
+    assert step.action == "start"
 
 
 def test_a_changed_agent_is_only_named() -> None:

@@ -73,7 +73,7 @@ def test_a_crash_loop_ends_after_so_many_attempts_and_the_record_says_all(attemp
     assert seen == [states.BACKOFF] * attempts + [states.FAILED]
     assert (agent.exit_code, agent.last_words, agent.crashes) == (3, "I am out", attempts + 1)
     assert "crash loop" in agent.reason
-    assert f"corral restart {agent.name}" in agent.reason
+    assert "corral" not in agent.reason, "what to do about it is for whoever shows it: others quote the reason"
 
 
 def test_a_good_run_in_between_keeps_it_alive_for_ever() -> None:

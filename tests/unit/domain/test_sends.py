@@ -96,6 +96,9 @@ def test_a_line_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sends, "MOST_WAITING_BYTES", 8)
     with pytest.raises(RefusedError):
         line.add(message(5, "b"))
+    # All of them wait for this one.
+    line.add(message(6, prompt_of="r1"))
+    assert line.first(("shop", "a")) == message(6, prompt_of="r1")
 
 
 def test_the_oldest_receipts_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +125,14 @@ def test_the_prompt_of_a_run_is_found_again() -> None:
     line = Line([message(1, prompt_of="r1"), message(2)])
     assert line.prompt_of("r1") == message(1, prompt_of="r1")
     assert line.prompt_of("r2") is None
+
+
+def test_a_first_prompt_stands_before_what_was_not_begun_also_for_the_next_daemon() -> None:
+    begun, waits, prompt = message(1, step=PASTING), message(2), message(3, prompt_of="r1")
+    line = Line([begun, waits])
+    line.add(prompt)
+    for one in (line, Line([begun, waits, prompt])):
+        assert [send.number for send in one.waiting(("shop", "a"))] == [1, 3, 2]
 
 
 class Model(RuleBasedStateMachine):

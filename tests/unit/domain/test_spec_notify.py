@@ -4,7 +4,7 @@ import pytest
 
 from corral.domain import spec
 from corral.domain.errors import BadSpecError
-from corral.domain.inbox_records import KINDS
+from corral.domain.notices import NOTICE_KINDS
 from corral.domain.notify import DEFAULT_NOTIFY, Notify, notify_as_json, notify_differences
 
 TEAM = '[team]\nname = "shop"\n[agents.a]\ncommand = ["x"]\n'
@@ -16,7 +16,7 @@ def read(table: str) -> Notify:
 
 def test_without_the_table_there_is_a_bell_for_everything() -> None:
     assert spec.parse(TEAM, "/x/corral.toml").notify == DEFAULT_NOTIFY
-    assert (DEFAULT_NOTIFY.bell, DEFAULT_NOTIFY.desktop, DEFAULT_NOTIFY.kinds) == (True, False, KINDS)
+    assert (DEFAULT_NOTIFY.bell, DEFAULT_NOTIFY.desktop, DEFAULT_NOTIFY.kinds) == (True, False, NOTICE_KINDS)
 
 
 def test_what_it_says() -> None:
@@ -27,6 +27,7 @@ def test_what_it_says() -> None:
         bell=False, desktop=True, webhook="https://h/x", command=("a", ""), kinds=("trust", "failed")
     )
     assert read("for = []").kinds == ()
+    assert read('for = ["lifetime", "unattended", "failed"]').kinds == ("failed", "unattended", "lifetime")
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,12 @@ def test_check_is_a_command_or_a_table() -> None:
     assert said.upkeep.check == Check(command="c", every=1.0, timeout=2.0, failures=4, start_timeout=300.0)
 
 
+@pytest.mark.parametrize("sign", ['ready = { log = "up" }', 'prompt = "hello"', 'check = "true"'])
+def test_a_start_timeout_goes_with_whatever_says_that_it_has_started(sign: str) -> None:
+    assert read(f'start_timeout = "5m"\n{sign}').upkeep.start_timeout == 300.0
+    assert read(sign).upkeep.start_timeout is None
+
+
 def test_the_others_are_read() -> None:
     upkeep = read('stuck_after = "20m"\nnudge = " Hm? "\nlifetime = "8h"').upkeep
     assert (upkeep.stuck_after, upkeep.nudge, upkeep.lifetime) == (1200.0, "Hm?", 28800.0)
@@ -57,9 +63,10 @@ def test_unattended_is_read() -> None:
 
 def test_all_but_the_policy_can_be_changed_on_an_agent_that_runs() -> None:
     old = fingerprint(read(""), b"s")
-    new = fingerprint(read('check = "true"\nstuck_after = "20m"\nnudge = "x"\nlifetime = "8h"'), b"s")
+    said = 'check = "true"\nstart_timeout = "5m"\nstuck_after = "20m"\nnudge = "x"\nlifetime = "8h"'
+    new = fingerprint(read(said), b"s")
     differs = differences(old, new)
-    assert split_differences(differs) == (("check", "stuck_after", "nudge", "lifetime"), ())
+    assert split_differences(differs) == (("check", "start_timeout", "stuck_after", "nudge", "lifetime"), ())
     limits = fingerprint(read('restart = { policy = "never", attempts = 2 }'), b"s")
     assert split_differences(differences(old, limits)) == ((), ("restart",))
 
@@ -81,7 +88,7 @@ def test_an_upgrade_changes_no_agent() -> None:
         ('check = " "', "this is empty", "a command for a shell"),
         ('check = { every = "1s" }', "command: this is missing", "make check"),
         ('check = { command = "x", interval = "1s" }', "there is no such key", "did you mean 'every'?"),
-        ('start_timeout = "1m"', "nobody can tell whether it has started", "add check"),
+        ('start_timeout = "1m"', "nobody can tell whether it has started", "add ready = { port"),
         ('nudge = "x"', "nobody looks whether this agent is stuck", "stuck_after"),
         ('stuck_after = "soon"', "is no duration", '"20m"'),
         ('lifetime = "10ms"', "out of range", '"1s"'),

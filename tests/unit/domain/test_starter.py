@@ -33,7 +33,7 @@ def around(*installed: str, directory: str = "shop", repo: str | None = ".", has
 
 def with_examples(text: str) -> str:
     """The file as it is when a person takes in every example below the agents."""
-    head, examples = text.split("# More agents to choose from")
+    head, examples = text.partition("# For later")[0].split("# More agents to choose from")
     return head + "\n".join(line.removeprefix("# ") for line in examples.split("\n")[1:])
 
 
@@ -149,9 +149,10 @@ def test_a_directory_with_accents_names_its_team_without_them(directory: str, te
     assert starter(around(directory=directory)).team == team
 
 
-def test_every_key_of_an_agent_is_there_and_explained() -> None:
+def test_the_keys_that_most_teams_need_are_there_and_explained() -> None:
     text = starter(around("claude")).text
-    for key in ("name", "repo", "command", "count", "workspace", "env", "restart", "prompt"):
+    first = ("name", "repo", "command", "count", "workspace", "env", "restart", "prompt", "after")
+    for key in (*first, "kind", "ready", "check", "unattended", "max_agents", "desktop"):
         assert re.search(rf"^(?:# )?{key} = .*\S +# \S", text, re.MULTILINE), key
 
 
@@ -161,3 +162,17 @@ def test_the_keys_that_are_commented_out_can_be_taken_in_as_they_are() -> None:
     taken_in = re.sub(r"^# (count|env|prompt) =", r"\1 =", head, flags=re.MULTILINE)
     assert [agent.name for agent in spec.parse(taken_in, FILE).agents] == ["claude-1", "claude-2"]
     assert set(tomllib.loads(taken_in)["agents"]["claude"]) >= {"count", "env", "prompt"}
+
+
+@given(SURROUNDINGS)
+def test_the_tables_for_later_can_be_taken_in_as_they_are(found: Surroundings) -> None:
+    file = starter(found)
+    head, _, rest = file.text.partition("# For later")
+    tables = rest.split("\n", 2)[2]
+    taken_in = head + "\n".join(line.removeprefix("# ") for line in tables.split("\n"))
+    taken_in = taken_in.replace("# after = [", "after = [", 1)
+    team = spec.parse(taken_in, FILE)
+    assert [agent.name for agent in team.agents] == [*file.agents, "web"]
+    first, web = team.agents[0], team.agents[-1]
+    assert (first.after, web.kind, web.workspace) == (("web",), "service", "shared")
+    assert set(tomllib.loads(taken_in)) == {"team", "agents", "supervision", "notify"}

@@ -159,3 +159,33 @@ class TestPieces:
     @given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1).filter(lambda text: text.strip(" ")))
     def test_plain_text_is_never_lost(self, text: str) -> None:
         assert cleaned(f"\x1b[1m{text}\x1b[0m\r\n") == text + "\n"
+
+
+class TestRepainting:
+    @pytest.mark.parametrize(
+        "output",
+        [
+            "\x1b[?1049h\x1b[Hhello",
+            "\x1b[2A\x1b[2Kone\r\n\x1b[2Ktwo\r\n" * 20,
+            "".join(f"\x1b[{row};1Hrow {row}" for row in range(1, 25)),
+            "\x1b[?2026h\x1b[2Kframe\x1b[?2026l" * 20,
+        ],
+    )
+    def test_is_seen(self, output: str) -> None:
+        cleaner = TextCleaner()
+        cleaner.feed(output)
+        assert cleaner.repaints
+
+    @pytest.mark.parametrize(
+        "output",
+        [
+            "plain\r\n" * 1000,
+            "".join(f"\r\x1b[K\x1b[32m{done}%\x1b[0m" for done in range(101)),
+            "\x1b[H\x1b[2Ja shell cleared its screen\r\n$ ",
+            "typed\x1b[3D\x1b[P\x1b[10C\r\n" * 100,
+        ],
+    )
+    def test_is_not_what_prints_line_after_line(self, output: str) -> None:
+        cleaner = TextCleaner()
+        cleaner.feed(output)
+        assert not cleaner.repaints

@@ -56,6 +56,17 @@ def test_once_it_was_well_the_start_up_time_is_no_excuse() -> None:
     assert "3 checks in a row failed, the last one: no" in health.in_words(known, CHECK)
 
 
+def test_a_check_that_fails_is_told_before_that_counts() -> None:
+    starting = health.checked(Health(), CHECK, "refused", 1.0)
+    assert health.in_words(starting, CHECK).endswith(": refused")
+    assert "unhealthy" not in health.in_words(starting, CHECK)
+    well = health.checked(starting, CHECK, None, 2.0)
+    assert health.in_words(well, CHECK) == ""
+    failing = health.checked(well, CHECK, "no", 3.0)
+    assert failing.word == HEALTHY
+    assert "1 of 3 times in a row that count: no" in health.in_words(failing, CHECK)
+
+
 def test_unknown_is_what_nobody_has_checked() -> None:
     assert Health().word == UNKNOWN
 
@@ -78,7 +89,12 @@ def test_it_is_nudged_only_if_nothing_changed_in_as_many_looks_as_its_time_has(c
     for change in changes:
         outputs.append(outputs[-1] + change)
     still = len(outputs) >= stuck.LOOKS + 1 and len(set(outputs[-stuck.LOOKS - 1 :])) == 1
-    assert look(outputs) == (stuck.NUDGE if still else stuck.NOTHING)
+    assert look(outputs) in ((stuck.NUDGE, stuck.PERSON) if still else (stuck.NOTHING,))
+
+
+def test_where_it_cannot_be_told_that_is_tried_with_the_next_look_and_then_a_person_is_told() -> None:
+    looks = [look([1.0] * (stuck.LOOKS + 1 + more)) for more in range(4)]
+    assert looks == [stuck.NUDGE, stuck.NUDGE, stuck.PERSON, stuck.PERSON]
 
 
 def test_without_a_nudge_a_person_is_told_at_once() -> None:
@@ -97,8 +113,8 @@ def test_one_that_writes_again_moved_on() -> None:
 
 
 def test_another_run_is_looked_at_anew() -> None:
-    seen = stuck.Seen(run="r1", output=1.0, still=9)
-    assert stuck.looked(seen, "r2", 1.0) == stuck.Seen(run="r2", output=1.0)
+    seen = stuck.Seen(run="r1", news=1.0, still=9)
+    assert stuck.looked(seen, "r2", 1.0) == stuck.Seen(run="r2", news=1.0)
 
 
 # Lifetimes

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from corral.domain import last_question
 from corral.keeper.recorder import Recorder
 from corral.ports.keeper import LogPage
 
@@ -70,11 +71,11 @@ def test_what_is_from_no_terminal_is_kept_as_it_is_and_with_its_position() -> No
     async def scenario() -> None:
         log = Log()
         recorder = recorder_of(log)
-        question = b"\x1b[5n"
+        question = last_question.QUESTION
         recorder.add(question)
         assert log.held == 0, "it was the launch shell that asked the terminal"
         recorder.add(question, ("0123456789ab", 4))
-        assert (log.held, log.of[-1]) == (4, ("0123456789ab", 4))
+        assert (log.held, log.of[-1]) == (len(question), ("0123456789ab", 4))
         assert recorder.recorded("0123456789ab") == 7
         assert log.held == 0, "what is recorded is on the disk"
         recorder.ended()

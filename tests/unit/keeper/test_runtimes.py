@@ -2,15 +2,21 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import cast
 
 import pytest
 
 from corral.domain.errors import NotFoundError
 from corral.keeper.runtimes import Runtimes
 from corral.ports.keeper import ExitStatus, Presence
-from corral.ports.runtime import Screen, Session, SessionOrder, View
+from corral.ports.runtime import Screen, Session, SessionOrder, TerminalRuntime, View
 
 OF_TMUX, PLAIN = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
+
+
+def with_terminals(kind: "Kind") -> TerminalRuntime:
+    """Nobody is shown a terminal here."""
+    return cast("TerminalRuntime", kind)
 
 
 class Kind:
@@ -59,6 +65,9 @@ class Kind:
         known = {session.run for session in self._sessions}
         return {run: Screen([f"screen of {run}"], "its title") for run in runs if run in known}
 
+    async def calm(self, runs: Sequence[str]) -> None:
+        self.asked.append(("calm", list(runs)))
+
     def unwatch(self, runs: Sequence[str]) -> None:
         self.asked.append(("unwatch", list(runs)))
 
@@ -91,7 +100,7 @@ def order(run: str, *, terminal: bool) -> SessionOrder:
 def test_an_order_goes_to_its_kind_and_what_came_of_it_is_found_by_run() -> None:
     async def scenario() -> None:
         tmux, plain = Kind(terminal=True), Kind(terminal=False)
-        both = Runtimes(tmux, plain)
+        both = Runtimes(with_terminals(tmux), plain)
         outcomes = await both.start([order(PLAIN, terminal=False), order(OF_TMUX, terminal=True)])
         assert (tmux.asked, plain.asked) == ([[OF_TMUX]], [[PLAIN]])
         assert {run: isinstance(outcome, Session) for run, outcome in outcomes.items()} == {OF_TMUX: True, PLAIN: True}
@@ -103,7 +112,7 @@ def test_an_order_goes_to_its_kind_and_what_came_of_it_is_found_by_run() -> None
 def test_tmux_is_not_asked_for_anything_by_those_who_have_no_terminal() -> None:
     async def scenario() -> None:
         tmux, plain = Kind(terminal=True, presence="absent"), Kind(terminal=False)
-        both = Runtimes(tmux, plain)
+        both = Runtimes(with_terminals(tmux), plain)
         await both.start([order(PLAIN, terminal=False)])
         await both.find_programs([])
         await both.send(PLAIN, "hello", enter=True, pause=0, last=False)
@@ -118,7 +127,7 @@ def test_tmux_is_not_asked_for_anything_by_those_who_have_no_terminal() -> None:
 
 def test_one_that_an_earlier_keeper_started_is_looked_for() -> None:
     async def scenario() -> None:
-        both = Runtimes(Kind(terminal=True, sessions=[OF_TMUX]), Kind(terminal=False, sessions=[PLAIN]))
+        both = Runtimes(with_terminals(Kind(terminal=True, sessions=[OF_TMUX])), Kind(terminal=False, sessions=[PLAIN]))
         assert await both.screen(PLAIN) == [f"screen of {PLAIN}"]
         assert await both.screen(OF_TMUX) == [f"screen of {OF_TMUX}"]
         assert await both.screens([OF_TMUX, PLAIN]) == {OF_TMUX: Screen([f"screen of {OF_TMUX}"], "its title")}
@@ -143,7 +152,7 @@ def test_one_that_an_earlier_keeper_started_is_looked_for() -> None:
 def test_each_kind_is_seen_for_itself(tmux: Presence, plain: Presence, team: Presence, seen: list[str]) -> None:
     async def scenario() -> None:
         both = Runtimes(
-            Kind(terminal=True, sessions=[OF_TMUX], presence=tmux),
+            with_terminals(Kind(terminal=True, sessions=[OF_TMUX], presence=tmux)),
             Kind(terminal=False, sessions=[PLAIN], presence=plain),
         )
         views = await both.view()
@@ -157,7 +166,7 @@ def test_each_kind_is_seen_for_itself(tmux: Presence, plain: Presence, team: Pre
 def test_at_the_end_a_silent_server_is_not_asked_first() -> None:
     async def scenario() -> None:
         tmux, plain = Kind(terminal=True, presence="unknown"), Kind(terminal=False)
-        both = Runtimes(tmux, plain)
+        both = Runtimes(with_terminals(tmux), plain)
         await both.end(await both.view())
         assert (tmux.asked, plain.asked) == ([("end", False)], [("end", True)])
 

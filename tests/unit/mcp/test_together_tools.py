@@ -92,6 +92,26 @@ def test_several_values_in_one_go(tmp_path: Path) -> None:
     play(tmp_path, act)
 
 
+def test_many_files_are_asked_about_at_once(tmp_path: Path) -> None:
+    """As many as on the command line; who holds one of them is named."""
+
+    async def act(scene: Scene) -> None:
+        a, b = Model(scene, "a"), Model(scene, "b")
+        await a.call("lease_acquire", patterns=["src/"])
+        many = [f"docs/{number}.md" for number in range(3000)]
+        assert (await b.call("lease_check", paths=many))["free"] is True
+        assert b.words.endswith("docs/19.md and 2980 more")
+        held = await b.error("lease_check", paths=[*many, "src/\udcff.py"])
+        assert (held["holder"], held["pattern"]) == ("shop/a", "src/")
+        too_many = await b.error("lease_check", paths=["x"] * 10_001)
+        assert "10000 at a time" in too_many["remedy"]
+        for name in ("", "a\0b", "\ud800"):
+            with pytest.raises(WrongUseError, match="names no file"):
+                await b.call("lease_check", paths=["docs/", name])
+
+    play(tmp_path, act)
+
+
 def test_files_can_be_waited_for_without_taking_them(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         a, b = Model(scene, "a"), Model(scene, "b")

@@ -8,7 +8,7 @@ from typing import Any
 
 from corral.adapters.files import stamps
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
-from corral.ports.dialogs import Pressed, ScreenSeen
+from corral.ports.dialogs import Peer, Pressed, ScreenSeen
 from corral.ports.keeper import PROTOCOL, ExitStatus, Hello, HostPorts, Inventory, Listening, SeenFile
 from corral.ports.links import RealPath, SymbolicLink, SymbolicLinks
 from corral.ports.processes import Execution, OutputPage, Process, ProcessOrder, Survivor
@@ -116,12 +116,13 @@ class FakeKeeper:
     async def look_at_dialog(self, team: str, run: str) -> ScreenSeen:
         return self.screen_seen
 
-    async def press(self, team: str, run: str, keys: list[str], mark: str) -> Pressed:
-        self.asked.append(("press", {"run": run, "keys": keys, "mark": mark}))
+    async def press(self, team: str, run: str, keys: list[str], mark: str, words: str = "") -> Pressed:
+        more = {"words": words} if words else {}
+        self.asked.append(("press", {"run": run, "keys": keys, "mark": mark, **more}))
         return self.pressed
 
-    async def agent_of_process(self, pid: int) -> str:
-        return self.agent_asking
+    async def no_person(self, peer: Peer) -> str:
+        return f"from within {self.agent_asking}" if self.agent_asking else ""
 
     async def real_paths(self, directory: str, paths: list[str]) -> list[RealPath]:
         """There are no links but one, which leads out, and one directory."""

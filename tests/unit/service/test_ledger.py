@@ -83,6 +83,59 @@ def test_what_comes_while_a_write_is_under_way_shares_the_next(tmp_path: Path) -
     asyncio.run(run())
 
 
+def test_those_who_ask_again_and_again_come_to_be_written_together(tmp_path: Path) -> None:
+    async def run() -> None:
+        store = await opened(tmp_path)
+        ledger = Ledger(store)
+        counter = Counter(store, ledger)
+        await ledger.load()
+
+        async def ask(who: int) -> None:
+            for _ in range(3 * (who % 2)):
+                await asyncio.sleep(0)  # half of them come while the others are being written
+            for number in range(20):
+                await counter.add(f"{who}.{number}")
+
+        await asyncio.gather(*map(ask, range(8)))
+        assert len(counter.known) == 160
+        assert store.commits < 30, "two groups would make 40"
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_nobody_who_asks_alone_is_kept_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledgers, "_PATIENCE", 1e6)
+    monkeypatch.setattr(ledgers, "_LONGEST_WAIT", 600.0)
+
+    async def run() -> None:
+        store = await opened(tmp_path)
+        ledger = Ledger(store)
+        counter = Counter(store, ledger)
+        await ledger.load()
+        async with asyncio.timeout(60):
+            for number in range(10):
+                await counter.add(f"{number}")
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_those_who_do_not_ask_again_are_not_waited_for_long(tmp_path: Path) -> None:
+    async def run() -> None:
+        store = await opened(tmp_path)
+        ledger = Ledger(store)
+        counter = Counter(store, ledger)
+        await ledger.load()
+        await asyncio.gather(*(counter.add(f"{number}") for number in range(10)))
+        async with asyncio.timeout(60):
+            await counter.add("last")
+        assert "last" in counter.known
+        await store.close()
+
+    asyncio.run(run())
+
+
 def test_numbers_go_on_after_a_restart_and_none_is_used_again(tmp_path: Path) -> None:
     async def run() -> None:
         told: list[int] = []

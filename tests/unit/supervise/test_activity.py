@@ -9,8 +9,9 @@ import pytest
 
 from corral.adapters.sqlite.store import SqliteStore
 from corral.domain import activity, states
-from corral.domain.activity import HOOK, IDLE, WAITING, WORKING, Activity, Said
-from corral.ports.reports import ActivityChanged
+from corral.domain.activity import HOOK, IDLE, TRANSCRIPT, WAITING, WORKING, Activity, Said
+from corral.ports.keeper import Told
+from corral.ports.reports import ActivityChanged, RecordsSaid
 from corral.supervise.activity import Activities
 from corral.supervise.registry import Registry
 from tests.support.records import AGENT, PERSON, TEAM
@@ -24,6 +25,11 @@ def hook(word: str, at: float = 100.0) -> Said:
 
 def seen(word: str, rule: str = "", about: str = "", run: str = AGENT.run, at: float = 100.0) -> ActivityChanged:
     return ActivityChanged(team=AGENT.team, agent=AGENT.name, run=run, activity=word, about=about, rule=rule, at=at)
+
+
+def written(word: str, run: str = AGENT.run, at: float = 100.0) -> RecordsSaid:
+    told = Told(activity=word, at=at, source=TRANSCRIPT)
+    return RecordsSaid(team=AGENT.team, agent=AGENT.name, run=run, told=told)
 
 
 class Scene:
@@ -84,8 +90,25 @@ def test_an_interrupted_agent_comes_to_rest_by_its_screen_though_nobody_says_mor
     play(tmp_path, act)
 
 
+def test_what_it_wrote_down_counts_until_a_hook_speaks_and_hides_no_dialog(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        scene.activities.seen(seen(WORKING, "working"))
+        scene.activities.written(written(WORKING))
+        assert scene.does == (WORKING, "", "transcript")
+        scene.activities.seen(seen(WAITING, "permission", "permission", at=101))
+        assert scene.does == (WAITING, "permission", "screen: permission")
+        scene.activities.seen(seen(IDLE, "idle", at=102))
+        scene.activities.written(written(IDLE, at=102))
+        assert scene.does == (IDLE, "", "transcript")
+        scene.activities.hooked(KEY, AGENT.run, hook(IDLE, at=103))
+        assert scene.does == (IDLE, "", "hook Stop")
+
+    play(tmp_path, act)
+
+
 def test_what_a_hook_of_another_run_says_is_nothing(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
+        scene.activities.written(written(WORKING, run="ffffffffffff"))
         scene.activities.hooked(KEY, "ffffffffffff", hook(WORKING))
         scene.activities.seen(seen(WORKING, "working", run="ffffffffffff"))
         assert scene.told == []
@@ -96,6 +119,7 @@ def test_what_a_hook_of_another_run_says_is_nothing(tmp_path: Path) -> None:
 def test_a_new_run_knows_nothing_of_the_last(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         scene.activities.hooked(KEY, AGENT.run, hook(WORKING))
+        scene.activities.written(written(WORKING))
         ended = replace(AGENT, state=states.STOPPED)
         await scene.registry.observe([ended], [])
         scene.registry.forget_activity(KEY)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from corral.adapters.sqlite.store import SqliteStore
-from corral.domain import states
+from corral.domain import lifecycle, states
 from corral.domain.admission_rules import AdmissionRules
 from corral.domain.errors import CorralError
 from corral.domain.records import SUPERVISOR, Agent, Who
@@ -229,5 +229,24 @@ def test_whoever_was_stopped_is_out_of_line(tmp_path: Path) -> None:
         await scene.ended("a")
         await scene.ended("run")
         await scene.until("run", "b")
+
+    play(tmp_path, scenario)
+
+
+def test_how_the_last_run_ended_is_told_whatever_it_waits_for_now(tmp_path: Path) -> None:
+    async def scenario(scene: Scene) -> None:
+        await scene.declare("a", memory_pressure=20)
+        scene.host.memory = HostMemory(pressure=35.0)
+        scene.line.begin()
+        failed = replace(scene.agent("a"), state=states.RUNNING, restart="on-failure")
+        await scene.registry.observe([lifecycle.exited(failed, 1, None, "exit 1", 90.0)], ())
+        await scene.request("a", who=SUPERVISOR)
+        assert "35 %" in scene.agent("a").reason
+        assert scene.agent("a").reason.endswith("; its last run: exit 1")
+        scene.host.memory = HostMemory(pressure=45.0)
+        await scene.when(lambda: "45 %" in scene.agent("a").reason)
+        assert scene.agent("a").reason.endswith("; its last run: exit 1")
+        await scene.registry.load()
+        assert scene.agent("a").reason.endswith("; its last run: exit 1"), "also for the next daemon"
 
     play(tmp_path, scenario)

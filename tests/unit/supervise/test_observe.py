@@ -97,6 +97,27 @@ def test_a_death_by_signal_has_its_name_and_128_more() -> None:
     assert findings.events[0].data["signal"] == "SIGKILL"
 
 
+@pytest.mark.parametrize(
+    ("status", "kills", "told"),
+    [
+        (ExitStatus(signal=9), 1, "killed by SIGKILL (out of memory: the kernel killed it)"),
+        (ExitStatus(code=137), 2, "exit 137 (out of memory: the kernel killed it)"),
+        (ExitStatus(code=1), 1, "exit 1 (out of memory: the kernel had killed a process of it)"),
+        (ExitStatus(code=1), 3, "exit 1 (out of memory: the kernel had killed 3 processes of it)"),
+        (ExitStatus(signal=9), 0, "killed by SIGKILL"),
+    ],
+)
+def test_what_the_kernel_killed_for_want_of_memory_is_told_also_if_nobody_watched(
+    status: ExitStatus, kills: int, told: str
+) -> None:
+    run = Run(agent="a", run=AGENT.run, alive="absent", exit=status, oom_kills=kills)
+    agent, findings = look(replace(AGENT, restart="on-failure"), Inventory(team="shop", server="present", runs=[run]))
+    assert agent.state == states.BACKOFF
+    assert agent.reason.startswith(f"{told}; it is started again in ")
+    (event,) = findings.events
+    assert (event.data["reason"], event.data["oom_kills"]) == (told, kills or None)
+
+
 def test_the_run_of_somebody_else_is_not_taken_for_ours() -> None:
     other = Run(agent="a", run="r0", pid=7)
     agent, _ = look(AGENT, Inventory(team="shop", server="present", runs=[other]))
@@ -106,6 +127,14 @@ def test_the_run_of_somebody_else_is_not_taken_for_ours() -> None:
 def test_a_start_that_was_interrupted_before_anything_began_has_failed() -> None:
     agent, _ = look(replace(AGENT, state=states.STARTING), Inventory(team="shop", server="absent"))
     assert (agent.state, agent.reason) == (states.FAILED, "its start was interrupted")
+
+
+@pytest.mark.parametrize("restart", ["on-failure", "always"])
+def test_a_start_that_was_interrupted_is_made_again_by_a_policy_that_restarts(restart: str) -> None:
+    lost = replace(AGENT, state=states.UNKNOWN, pid=None, restart=restart, reason="tmux did not answer within 5 s")
+    agent, findings = look(lost, Inventory(team="shop", server="present"))
+    assert (agent.state, findings.restart) == (states.BACKOFF, [agent])
+    assert agent.reason.startswith("tmux did not answer within 5 s")
 
 
 @pytest.mark.parametrize("runs", [[ALIVE], []])

@@ -13,7 +13,11 @@ from corral.places import Places
 
 
 def directories(places: Places) -> tuple[Directory, ...]:
-    """The instance's own directories, then everything above them."""
+    """The instance's own directories, then everything above them; none for a shared server, whose directories are not
+    the person's: `corral host setup --check` looks at those, as root.
+    """
+    if places.of_host:
+        return ()
     own = [places.home, places.runtime, places.tmux_dir, places.launch_dir, places.own_dir]
     above = dict.fromkeys(parent for path in own for parent in _above(os.path.realpath(path)))
     found = [_directory(path, own=True) for path in own]

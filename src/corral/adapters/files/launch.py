@@ -82,6 +82,14 @@ done </proc/self/cgroup
 """
 
 
+def _told_at_once(name: str) -> str:
+    """Shell that ends if there is no program of that name: what it goes through would find out, but much later."""
+    if "/" in name or name.startswith("-"):
+        return ""  # not looked for, or no name for `command`
+    told = _quoted(f"{name}: not found")
+    return f"command -v {_quoted(name)} >/dev/null || {{ printf '%s\\n' {told} >&2; exit 127; }}; "
+
+
 class LaunchFiles:
     """The launch files of one team, below `directory`. Each run has a directory of its own below `own_directory`."""
 
@@ -136,7 +144,8 @@ class LaunchFiles:
             # exec in a subshell: always the program of that name, never a builtin of the shell.
             # Its own words (`Terminated`) are not the program's: it has no standard error of its own meanwhile.
             "exec 3>&2 2>/dev/null\n"
-            f"(exec {' '.join([*map(_quoted, through), *program])}) 2>&3 3>&-\n"
+            f"({_told_at_once(command[0]) if through and not shell else ''}"
+            f"exec {' '.join([*map(_quoted, through), *program])}) 2>&3 3>&-\n"
             "status=$?\n"
             f"{_COUNT_OOM}"
             f"echo $status $killed >{_quoted(path + _EXIT)}\n"

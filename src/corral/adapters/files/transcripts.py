@@ -11,11 +11,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
+from corral.domain import screen_patterns
 from corral.domain.conversations import Transcripts, is_id
 from corral.ports.conversations import ConversationsSeen
 
 #: So much of the beginning of a file is read to see where its conversation was held.
 _BEGINNING = 256 << 10
+#: So much of the end of one is read to see what its last records say.
+_END = 256 << 10
 #: So many files that were written to are looked into, the newest first.
 _MOST_READ = 200
 #: Times of files are as coarse as the kernel's clock ticks.
@@ -32,26 +35,64 @@ def look(
         return ConversationsSeen(looked=True)
     there = False
     written: list[tuple[float, str, str]] = []
-    for path in _files(root, where.files):
-        match = re.fullmatch(where.session, os.path.basename(path))
-        if match is None or not is_id(match["session"]):
-            continue
-        if match["session"] == session and not there:
+    for path, held in _held(root, where):
+        if held == session and not there:
             # A file that says nothing of where was begun before anything was said: it cannot be continued.
             there = bool(_held_in(path, where.directory))
-        try:
-            modified = os.stat(path).st_mtime
-        except OSError:
-            continue
-        if modified >= since - _TICK:
-            written.append((modified, path, match["session"]))
-    newest = ""
-    place = os.path.realpath(directory)
-    for _, path, found in sorted(written, reverse=True)[:_MOST_READ]:
-        if os.path.realpath(_held_in(path, where.directory) or "/") == place:
-            newest = found
-            break
+        _note_if_written(written, path, held, since)
+    _, newest = _newest(written, where, directory)
     return ConversationsSeen(looked=True, there=there, newest=newest)
+
+
+def find(where: Transcripts, environment: Mapping[str, str], *, directory: str, since: float, session: str) -> str:
+    """The file of that conversation; without one, that which was written to last in the directory since then.
+
+    Empty if there is none.
+    """
+    root = _root(where, environment)
+    written: list[tuple[float, str, str]] = []
+    for path, held in _held(root, where) if root else ():
+        if not session or held == session:
+            _note_if_written(written, path, held, since)
+    if session:
+        return max(written)[1] if written else ""
+    return _newest(written, where, directory)[0]
+
+
+def tail(path: str) -> list[bytes]:
+    """The last lines of a file, of which the first may be cut off; none if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _END))
+            return file.read(_END).split(b"\n")
+    except OSError:
+        return []
+
+
+def _held(root: str, where: Transcripts) -> Iterator[tuple[str, str]]:
+    """The files, each with the id of its conversation."""
+    for path in _files(root, where.files):
+        held = screen_patterns.whole(where.session, os.path.basename(path), "session")
+        if held is not None and is_id(held):
+            yield path, held
+
+
+def _note_if_written(written: list[tuple[float, str, str]], path: str, held: str, since: float) -> None:
+    try:
+        modified = os.stat(path).st_mtime
+    except OSError:
+        return
+    if modified >= since - _TICK:
+        written.append((modified, path, held))
+
+
+def _newest(written: list[tuple[float, str, str]], where: Transcripts, directory: str) -> tuple[str, str]:
+    """Of files that were written to, the newest that was held in the directory, with its id; empty if none was."""
+    place = os.path.realpath(directory)
+    for _, path, held in sorted(written, reverse=True)[:_MOST_READ]:
+        if os.path.realpath(_held_in(path, where.directory) or "/") == place:
+            return path, held
+    return "", ""
 
 
 def _root(where: Transcripts, environment: Mapping[str, str]) -> str:

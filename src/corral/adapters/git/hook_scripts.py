@@ -98,13 +98,18 @@ reference-transaction)
     [ "$1" = prepared ] || [ -x "$corral_theirs" ] || exit 0
     corral_updates=$(cat)
     if [ "$1" = prepared ]; then
+        corral_asks=''
         case $corral_updates in
-        *' HEAD'* | *' refs/heads/'* | *' refs/stash'*)
-            corral_ask <<END
-$corral_updates
-END
+        *' HEAD'* | *' refs/heads/'* | *' refs/stash'*) corral_asks=1 ;;
+        *' refs/tags/'*)
+            # A fetch may bring thousands, one by one, and they are others'. The zeros between its words are left out.
+            IFS= read -r corral_git <"/proc/$PPID/cmdline"
+            case $corral_git in *gitfetch*) ;; *) corral_asks=1 ;; esac
             ;;
         esac
+        [ -z "$corral_asks" ] || corral_ask <<END
+$corral_updates
+END
     fi
     [ -x "$corral_theirs" ] || exit 0
     "$corral_theirs" "$@" <<END

@@ -16,11 +16,13 @@ from corral.adapters.git.command import git
 from corral.adapters.git.exclude import drop_unused
 from corral.adapters.git.guard import Guard
 from corral.adapters.git.work import branch_exists, commits_nowhere_else, uncommitted_in, work_in
+from corral.adapters.git.worktree_locks import lock, lock_of_others, unlock
 from corral.adapters.git.worktrees import (
     Worktree,
     branch_of,
     common_dir,
     deleted_branch_of,
+    git_dirs_of,
     link_on_the_way,
     note_branch,
     registered_path,
@@ -103,14 +105,16 @@ class GitWorkspaces:
             "target": "" if enforcement.target == ALLOW else target,
         }
         async with turn(worktree.common):
+            lock(worktree.git_dir, team, agent)
             return await self._guard(team, agent).put(own, worktree, enforcement, settings)
 
     def _guard(self, team: str, agent: str) -> Guard:
         return Guard(self._places.hooks(team, agent))
 
     async def _unguard(self, team: str, agent: str, worktree: Worktree) -> None:
-        """Leave no trace of hooks, in a worktree that stays."""
+        """Leave no trace of hooks, and no lock, in a worktree that stays: it is the person's."""
         async with turn(worktree.common, removing=True):
+            unlock(worktree.git_dir)
             await self._guard(team, agent).take_away(worktree.common)
 
     async def register(self, path: str, profile: str) -> str:
@@ -161,6 +165,7 @@ class GitWorkspaces:
                 # Waiting takes time, and git follows links.
                 if why := _link(own):
                     return _in_the_way(path, why)
+                unlock(worktree.git_dir)
                 force = ["--force", "--force"] if discard else []
                 await git(worktree.common, "worktree", "remove", *force, own)
                 known = await survey(worktree.common, worktree.common)
@@ -179,7 +184,7 @@ class GitWorkspaces:
         return os.path.join(self._root, team, agent)
 
     async def _work(self, path: str, names: Names) -> tuple[Worktree | None, str]:
-        """The worktree at `path` and the work in it; of something else there, why it stays."""
+        """The worktree at `path`, and the work or the lock that it is to stay for; of something else, why it stays."""
         if why := _link(path):
             return None, why
         if not os.path.isdir(path):
@@ -190,7 +195,8 @@ class GitWorkspaces:
                 return None, _NO_WORKTREE
             if (registered := registered_path(worktree.git_dir)) != path:
                 return None, f"not a worktree of this place: git has it at {registered}"
-            return worktree, await work_in(path, await branch_of(path, worktree, names))
+            work = await work_in(path, await branch_of(path, worktree, names))
+            return worktree, ", ".join(filter(None, (work, lock_of_others(worktree.git_dir))))
         except CorralError as error:
             return None, f"not a worktree that git answers for: it cannot be checked ({error.message})"
 
@@ -209,6 +215,7 @@ class GitWorkspaces:
                 known = await survey(common, repo)
                 branch = deleted_branch_of(path, known, names)
                 if path in known.worktrees and not os.path.lexists(path):
+                    _unlock_deleted(common, path)
                     await git(repo, "worktree", "remove", path)
                 await guard.take_away(common)
                 if branch not in known.branches or known.holder(branch, path):
@@ -248,6 +255,8 @@ class GitWorkspaces:
         """Make the worktree; what a person should know of it. If git refuses, nothing of it stays."""
         # --force: our own path may still be registered after somebody deleted the directory by hand.
         force = ["--force"] if path in known.worktrees else []
+        if force:
+            _unlock_deleted(known.common, path)
         there = branch in known.branches
         source = [path, branch] if there else ["--no-track", "-b", branch, path, start]
         try:
@@ -286,6 +295,12 @@ def _link(path: str) -> str:
 def _in_the_way(path: str, why: str) -> WorkspaceRemoval:
     """It stays, and not because of anybody's work: nothing that Corral does removes it."""
     return WorkspaceRemoval(path=path, removed=False, why=why, in_the_way=True)
+
+
+def _unlock_deleted(common: str, path: str) -> None:
+    """Our lock outlives the directory that it was for."""
+    for git_dir in git_dirs_of(common, path):
+        unlock(git_dir)
 
 
 async def _tip(path: str) -> str:

@@ -70,13 +70,23 @@ async def survey(common: str, where: str) -> Survey:
 def _noted(common: str) -> dict[str, str]:
     """branch → the worktree that was made for it, for every worktree with a note."""
     found = {}
+    for git_dir in _git_dirs(common):
+        branch = _read(os.path.join(git_dir, _NOTE))
+        if branch:
+            found[branch] = registered_path(git_dir)
+    return found
+
+
+def git_dirs_of(common: str, path: str) -> list[str]:
+    """What git keeps for the worktree at `path` (real), whether or not the directory is there."""
+    return [git_dir for git_dir in _git_dirs(common) if registered_path(git_dir) == path]
+
+
+def _git_dirs(common: str) -> list[str]:
     directory = os.path.join(common, "worktrees")
     with contextlib.suppress(FileNotFoundError):
-        for name in os.listdir(directory):
-            branch = _read(os.path.join(directory, name, _NOTE))
-            if branch:
-                found[branch] = registered_path(os.path.join(directory, name))
-    return found
+        return [os.path.join(directory, name) for name in os.listdir(directory)]
+    return []
 
 
 def registered_path(git_dir: str) -> str:

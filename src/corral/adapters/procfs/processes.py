@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from corral.domain.environment import RUN_VARIABLE
 
-_SKIP_STATES = frozenset("ZX")
+#: Of what has ended, though it may still have its pid.
+ENDED_STATES = frozenset("ZX")
 #: Stopped by a signal, or by whoever traces it.
 STANDING_STILL = frozenset("Tt")
 #: kthreadd: the parent of everything that lives in the kernel.
@@ -71,7 +72,7 @@ def read(pid: int) -> Process | None:
 def is_alive(process: Process) -> bool:
     """True while this very process runs; false once it is gone, a zombie, or another one under its pid."""
     now = read(process.pid)
-    return now is not None and now.start == process.start and now.state not in _SKIP_STATES
+    return now is not None and now.start == process.start and now.state not in ENDED_STATES
 
 
 def environment(pid: int) -> bytes:
@@ -236,7 +237,7 @@ def _is_process(pid: int) -> bool:
 
 def _running(pids: Iterable[int]) -> list[Process]:
     found = (read(pid) for pid in pids)
-    return [process for process in found if process is not None and process.state not in _SKIP_STATES]
+    return [process for process in found if process is not None and process.state not in ENDED_STATES]
 
 
 def _name(pid: int) -> bytes:

@@ -71,6 +71,7 @@ def read(
     agent: str,
     last: int | None,
     limit: int,
+    named: Sequence[str] = (),
 ) -> list[Event]:
     """See `Store.events`."""
     conditions, values = ["1"], list[object]()
@@ -83,6 +84,9 @@ def read(
         if value is not None:
             conditions.append(condition)
             values.append(value)
+    if named:
+        conditions.append(f"({' OR '.join(['event GLOB ?'] * len(named))})")
+        values += named
     source, order = "journal", "seq"
     if team and agent:
         # CROSS: span after span from the outside, so that the order is that of the journal and a limit ends it early.

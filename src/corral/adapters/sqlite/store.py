@@ -13,7 +13,7 @@ import msgspec
 
 from corral.adapters.sqlite import journal
 from corral.adapters.sqlite.rows import STATEMENTS, write_rows
-from corral.adapters.sqlite.worker import Worker
+from corral.adapters.worker import Worker
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import Agent, Event, Team
 from corral.ports.store import Change, Entry, Item, LogSize, Snapshot
@@ -125,12 +125,15 @@ class SqliteStore:
         since: float | None = None,
         team: str = "",
         agent: str = "",
+        named: Sequence[str] = (),
         last: int | None = None,
         limit: int = 1000,
     ) -> list[Event]:
         """See `Store.events`."""
         return await self._run(
-            lambda: journal.read(self._db, after=after, since=since, team=team, agent=agent, last=last, limit=limit)
+            lambda: journal.read(
+                self._db, after=after, since=since, team=team, agent=agent, named=named, last=last, limit=limit
+            )
         )
 
     async def close(self) -> None:

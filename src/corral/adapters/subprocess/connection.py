@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
+
+import msgspec
 
 from corral.adapters.subprocess.host_protocol import PROTOCOL, decode, encode
 from corral.domain.errors import CorralError, UnavailableError, from_json
@@ -14,6 +16,10 @@ from corral.peer import peer_of
 #: A healthy host answers in a millisecond: nothing that it does keeps it from answering. Less than a daemon waits for a
 #: keeper, so that it is told what is silent.
 ANSWER_SECONDS = 4.0
+
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+_encode = msgspec.json.Encoder().encode
 
 
 class HostConnection(asyncio.Protocol):
@@ -99,19 +105,19 @@ class HostConnection(asyncio.Protocol):
     def _send(self, number: int, do: str, what: dict[str, Any]) -> None:
         if self._transport is None or self.closed:
             raise _gone()
-        self._transport.write(encode({"n": number, "do": do, **what}))
+        self._transport.write(_written({"n": number, "do": do, **what}))
 
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # By name: that of another loop than asyncio's own is no subclass.
+        self._transport = cast(asyncio.Transport, transport)
         self.pid, _ = peer_of(transport.get_extra_info("socket"))
 
     def data_received(self, data: bytes) -> None:
         *lines, self._received = (self._received + data).split(b"\n")
         for line in lines:
-            message = decode(line)
+            message = _read(line)
             if "n" in message:
                 self._answered(message)
             else:
@@ -152,6 +158,21 @@ class HostConnection(asyncio.Protocol):
             answer.set_exception(from_json(message["error"]))
         else:
             answer.set_result(None)
+
+
+def _written(message: dict[str, Any]) -> bytes:
+    try:
+        return _encode(message) + b"\n"
+    except UnicodeEncodeError:  # names of files need be no Unicode
+        return encode(message)
+
+
+def _read(line: bytes) -> dict[str, Any]:
+    """The message in a line: in C, but for what only Python has words for (file names that are no UTF-8)."""
+    try:
+        return _decode(line)
+    except msgspec.DecodeError:
+        return decode(line)
 
 
 async def _readable(descriptor: int, seconds: float) -> bool:

@@ -8,6 +8,7 @@ has neither counts to the command that ended last before it was seen. What once 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 
 from corral.adapters.cgroup.tree import unified_name_of
@@ -19,6 +20,8 @@ from corral.domain.environment import HOST_VARIABLE, PROCESS_VARIABLE
 
 _MARKER = PROCESS_VARIABLE.encode()
 _HOST = HOST_VARIABLE.encode()
+#: An exec takes less than these together; what takes longer is asked again by whoever looks next.
+_LOOKS, _LOOK_SECONDS = 5, 0.002
 #: No process has this id.
 _SOMEBODY_ELSE = ""
 _Key = tuple[int, int]
@@ -32,6 +35,8 @@ class Families:
         self._markers = [marker.partition(b"=")[::2] for marker in markers]
         #: Whose each process is that was seen running; None: it does not say.
         self._seen: dict[_Key, str | None] = {}
+        #: Which had their moment and still said nothing: they are not waited for again.
+        self._silent: set[_Key] = set()
 
     def look(self, records: Sequence[ProcessRecord], host: int | None) -> dict[str, list[Process]]:
         """Everything that runs of these, by id. One look for all of them."""
@@ -39,6 +44,7 @@ class Families:
         found = self.sort(everyone, records, host)
         running = {process.key for process in everyone}
         self._seen = {key: owner for key, owner in self._seen.items() if key in running}
+        self._silent &= running
         return found
 
     def look_for(self, record: ProcessRecord, records: Sequence[ProcessRecord], host: int | None) -> list[Process]:
@@ -55,6 +61,7 @@ class Families:
         """The same among these processes, be they all or not."""
         known = {record.process: record for record in records}
         leaders = {(record.pid, record.start): record.process for record in records if record.running}
+        self._let_become([one for one in everyone if one.parent == host and one.key not in leaders])
         owners: dict[_Key, str] = {}
         for process in everyone:
             owner = leaders.get(process.key) or self._owner(process)
@@ -74,6 +81,16 @@ class Families:
             if process.key in owners:
                 found[owners[process.key]].append(process)
         return found
+
+    def _let_become(self, orphans: Sequence[Process]) -> None:
+        """Give those in the middle of an exec the moment that they need to say whose they are."""
+        unclear = [one for one in orphans if one.state not in proc.ENDED_STATES and one.key not in self._silent]
+        for _ in range(_LOOKS):
+            unclear = [one for one in unclear if self._owner(one) is None and one.key not in self._seen]
+            if not unclear:
+                return
+            time.sleep(_LOOK_SECONDS)
+        self._silent |= {one.key for one in unclear}
 
     def _owner(self, process: Process) -> str | None:
         if process.key in self._seen:

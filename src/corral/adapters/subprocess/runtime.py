@@ -211,6 +211,9 @@ class ProcessRuntime:
         """See `Runtime.screens`. There are no terminals."""
         return {}
 
+    async def calm(self, runs: Sequence[str]) -> None:
+        """See `Runtime.calm`. There is no terminal that could tell anything."""
+
     def unwatch(self, runs: Sequence[str]) -> None:
         """See `Runtime.unwatch`."""
         for run in runs:

@@ -9,6 +9,7 @@ from corral.adapters.cgroup.tree import Cgroup
 from corral.adapters.systemd.manager import SystemdError, UserManager
 from corral.adapters.systemd.slices import Place, Slices
 from corral.domain import units
+from corral.domain.host_names import KEEPER_SERVICE
 
 #: Tries for one name, if something is in the way that goes or comes while we look.
 _ATTEMPTS = 4
@@ -29,7 +30,8 @@ class OwnScopes:
         """
         group = self._hierarchy.of_process(pid)
         names = units.own_scopes(scope, pid)
-        if group is not None and os.path.basename(group.path) in names:
+        # A keeper of a shared server has a unit of its own from the start.
+        if group is not None and os.path.basename(group.path) in (*names, KEEPER_SERVICE):
             return
         place = place or self._slices.root
         for name in names:

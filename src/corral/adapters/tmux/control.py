@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import socket
 import subprocess
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from corral.adapters.tmux.protocol import Notification, Output, Parser, Reply
 from corral.adapters.tmux.quoting import command
@@ -19,6 +21,8 @@ ANSWER_SECONDS = 5.0
 _STILL_SILENT_SECONDS = 1.0
 #: tmux stops waiting for a reader that is this many seconds behind, so a stuck keeper never holds up an agent.
 PAUSE_AFTER = 2
+#: A window, and the columns and rows that it has.
+_LAYOUT = re.compile(r"(@[0-9]+) [0-9a-f]{4},([0-9]{1,5})x([0-9]{1,5}),")
 
 
 class TmuxRefusedError(CorralError):
@@ -63,7 +67,9 @@ class ControlClient(asyncio.Protocol):
         on_pause: Callable[[str], None],
         on_closed: Callable[[str], None],
         on_late_answer: Callable[[], None],
+        on_layout: Callable[[str, int, int], None] = lambda _window, _columns, _rows: None,
     ) -> None:
+        self._on_layout = on_layout
         self._on_late_answer = on_late_answer
         self._on_output = on_output
         self._on_pause = on_pause
@@ -85,9 +91,10 @@ class ControlClient(asyncio.Protocol):
         on_pause: Callable[[str], None],
         on_closed: Callable[[str], None],
         on_late_answer: Callable[[], None],
+        on_layout: Callable[[str, int, int], None] = lambda _window, _columns, _rows: None,
     ) -> ControlClient:
         """Start `argv` (a tmux client with -C) and wait for its first answer."""
-        client = cls(on_output, on_pause, on_closed, on_late_answer)
+        client = cls(on_output, on_pause, on_closed, on_late_answer, on_layout)
         ours, theirs = socket.socketpair()
         try:
             client._process = subprocess.Popen(
@@ -113,7 +120,7 @@ class ControlClient(asyncio.Protocol):
             ) from error
         finally:
             theirs.close()
-        await asyncio.get_running_loop().create_connection(lambda: client, sock=ours)
+        await asyncio.get_running_loop().create_unix_connection(lambda: client, sock=ours)
         try:
             await asyncio.wait_for(asyncio.shield(client._greeted), ANSWER_SECONDS)
         except TimeoutError:
@@ -192,8 +199,8 @@ class ControlClient(asyncio.Protocol):
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # By name: that of another loop than asyncio's own is no subclass.
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         if not self._greeted.done() and not data.startswith(b"%"):
@@ -238,6 +245,8 @@ class ControlClient(asyncio.Protocol):
     def _notified(self, notification: Notification) -> None:
         if notification.name == "%pause":
             self._on_pause(notification.rest.strip())
+        elif notification.name == "%layout-change" and (layout := _LAYOUT.match(notification.rest)):
+            self._on_layout(layout[1], int(layout[2]), int(layout[3]))
         elif notification.name == "%exit":
             self._said = notification.rest or self._said
             self.close()

@@ -124,6 +124,12 @@ class PaneTable:
         if run is not None:
             self._listener.output_lost(run)
 
+    def resized(self, window_id: str, columns: int, rows: int) -> None:
+        """A window has another size, and so have the panes in it that fill it."""
+        for pane in self.by_run.values():
+            if pane.window_id == window_id:
+                self._listener.resized(pane.session.run, columns, rows)
+
     def make_tmux_reap(self) -> None:
         """Have tmux look for ended children.
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.ending import wait_gone
 from corral.adapters.procfs.programs import find_programs
-from corral.adapters.tmux import identity
+from corral.adapters.tmux import guests, identity
 from corral.adapters.tmux.birth import start_server
 from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlClient, TmuxRefusedError
 from corral.adapters.tmux.keyboard import type_into
@@ -26,12 +26,13 @@ from corral.adapters.tmux.pane_table import LAST_OUTPUT_SECONDS, PaneTable
 from corral.adapters.tmux.panes import FORMAT, NEW_FORMAT, Census, Pane, new_pane, take_census
 from corral.adapters.tmux.probe import answer
 from corral.adapters.tmux.ringing import ring_clients
-from corral.adapters.tmux.screens import read_screen, read_screens
+from corral.adapters.tmux.screens import read_picture, read_screen, read_screens
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.domain.messages import neutralised
 from corral.ports.keeper import ExitStatus
 from corral.ports.runtime import RuntimeListener, Screen, Session, SessionOrder, View
+from corral.ports.sessions import GuestTerminal, Picture, SeatOrder
 
 #: Agent names hold no underscore, so no agent can take this name.
 HUB = "_hub"
@@ -70,6 +71,7 @@ class TmuxRuntime:
         self._is_new = False
         self._opening = asyncio.Lock()
         self._rehousing = asyncio.Lock()
+        self._opening_guest = asyncio.Lock()
         self._background = Background()
 
     # Looking
@@ -243,7 +245,45 @@ class TmuxRuntime:
         flags = ["-r"] if read_only else []
         return [self._tmux, "-u", "-N", "-S", self._socket_path, "attach-session", *flags, "-t", pane.session_id]
 
+    async def open_guest(
+        self,
+        run: str,
+        seat: SeatOrder,
+        *,
+        read_only: bool,
+        on_output: Callable[[bytes], None],
+        on_closed: Callable[[], None],
+    ) -> GuestTerminal:
+        """See `GuestTerminals.open_guest`."""
+        client, pane = await self._find(run)
+        async with self._opening_guest:  # two who come at once must not both make the session that they share
+            return await guests.open_guest(
+                client, pane, seat, [self._tmux, "-u", "-N", "-S", self._socket_path],
+                identity.clean_environment([]), self._background,
+                team=self._team, read_only=read_only, on_output=on_output, on_closed=on_closed,
+            )  # fmt: skip
+
+    async def show_company(self, run: str, line: str) -> None:
+        """See `GuestTerminals.show_company`."""
+        client, pane = await self._find(run)
+        await guests.show_company(client, pane, line)
+
+    async def picture(self, run: str) -> Picture:
+        """See `Pictures.picture`."""
+        client, pane = await self._find(run)
+        try:
+            return await read_picture(client, pane.pane_id, scratch_dir=self._scratch_dir)
+        except TmuxRefusedError as refusal:
+            raise NotFoundError("the agent has no terminal any more", "corral ps tells why") from refusal
+
     # Ending
+
+    async def calm(self, runs: Sequence[str]) -> None:
+        """See `Runtime.calm`."""
+        client = await self._connect(create=False)
+        panes = [self._panes[run] for run in runs if run in self._panes]
+        if client is not None and panes:
+            await client.try_many(_calming(panes))
 
     def unwatch(self, runs: Sequence[str]) -> None:
         """See `Runtime.unwatch`."""
@@ -277,7 +317,7 @@ class TmuxRuntime:
         if panes and self._client is not None and not self._client.closed:
             # Refused means that it is gone already, which is what was wanted.
             await self._client.try_many(
-                [[[verb, "-t", target]] for pane in panes for verb, target in _taking_away(pane)]
+                [*_calming(panes), *([[verb, "-t", target]] for pane in panes for verb, target in _taking_away(pane))]
             )
 
     async def end_server(self, *, answers: bool) -> None:
@@ -291,7 +331,9 @@ class TmuxRuntime:
         servers = identity.hidden_servers(self._markers)
         if client is not None:
             try:
-                await client.ask(["kill-server"], seconds=_SERVER_EXIT_SECONDS)
+                await client.try_many(
+                    [*_calming(self._panes.values()), [["kill-server"]]], seconds=_SERVER_EXIT_SECONDS
+                )
             except CorralError:
                 client.close()  # closed under the answer, as it should, or silent: the pid tells
         self._table.forget_all()
@@ -366,7 +408,7 @@ class TmuxRuntime:
                 await answer([*base, "-N", *_NEW_HUB, "-d", "exec cat"], environment, ANSWER_SECONDS)
             argv = [*base, "-C", "-N", "attach-session", "-t", f"={HUB}"]
         client = await ControlClient.open(
-            argv, environment, self._table.output, self._paused, self._closed, self._answers_again
+            argv, environment, self._table.output, self._paused, self._closed, self._answers_again, self._table.resized
         )
         await client.ask(
             ["refresh-client", "-f", f"pause-after={PAUSE_AFTER}"],
@@ -420,6 +462,14 @@ def _new_home(pane: Pane) -> list[list[str]]:
         ["new-session", "-d", "-s", name, "-x", str(COLUMNS), "-y", str(ROWS), "exec cat"],
         ["link-window", "-k", "-s", pane.window_id, "-t", f"={name}:^"],
     ]
+
+
+def _calming(panes: Iterable[Pane]) -> list[list[list[str]]]:
+    """tmux 3.3a and 3.4 tell a dead pane that it gains or loses the focus, if its program had asked, and crash.
+
+    That happens to whoever is attached, when it is taken away as well. A terminal that is reset tells nothing any more.
+    """
+    return [[["send-keys", "-R", "-t", pane.pane_id]] for pane in panes]
 
 
 def _taking_away(pane: Pane) -> list[tuple[str, str]]:

@@ -13,6 +13,9 @@ from corral.adapters.unix_keeper.checking import CheckCalls
 from corral.adapters.unix_keeper.conversations import ConversationCalls
 from corral.adapters.unix_keeper.dialogs import DialogCalls
 from corral.adapters.unix_keeper.merging import MergeCalls
+from corral.adapters.unix_keeper.patience import Patience, Pulse
+from corral.adapters.unix_keeper.recordings import RecordingCalls
+from corral.adapters.unix_keeper.sessions import SessionCalls
 from corral.adapters.unix_keeper.typing import TypingCalls
 from corral.domain.enforcement import Enforcement
 from corral.domain.errors import CorralError, UnavailableError, from_json
@@ -53,14 +56,9 @@ QUICK_SECONDS = 15.0
 SEND_SECONDS = 18.0
 _HELLO_SECONDS = 5.0
 _SLOW_SECONDS = 600.0
-#: However long a call may take: a keeper that says nothing for so long is asked for a sign of life, and gets so long
-#: to give one. It never does its work in a way that keeps it from answering, so without a sign it is stopped or stuck.
-_SILENCE_SECONDS, _SIGN_SECONDS = 4.0, 5.0
-#: One that has been silent through all of that gets less, until it is heard of again.
-_STILL_SILENT_SECONDS = 1.0
 
 
-class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, TypingCalls):
+class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, TypingCalls, SessionCalls, RecordingCalls):
     """See `ports.keeper.Keeper`."""
 
     def __init__(
@@ -75,10 +73,7 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
         self._on_lost = on_lost
         self._pending: dict[int, asyncio.Future[msgspec.Raw]] = {}
         self._numbers = 0
-        #: Frames that came so far: a sign of life is any of them.
-        self._heard = 0
-        #: The last of them before it was found to be silent.
-        self._silent_after: int | None = None
+        self._pulse = Pulse(lambda: self._ask("hello", {}))
         #: It was asked to end, so its going is no loss.
         self._dismissed = False
         self._who = _described(writer)
@@ -297,23 +292,14 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
         if self.closed:
             raise _gone(verb)
         future: asyncio.Future[msgspec.Raw] = asyncio.get_running_loop().create_future()
-        heard = self._heard
         number = self._ask(verb, arguments, future)
+        patience = None if seconds is None else Patience(self._pulse, self._who, verb, seconds, future)
         try:
-            async with asyncio.timeout(seconds):
-                if seconds is not None:
-                    await self._while_it_lives(future, verb)
-                raw = await future
-        except TimeoutError:
-            assert seconds is not None
-            if heard == self._heard:
-                raise self._silent(verb) from None
-            raise UnavailableError(
-                f"{self._who} is alive, and has not answered {verb} within {seconds:.0f} s",
-                "try again; keeper.log in CORRAL_HOME may tell why",
-            ) from None
+            raw = await future
         finally:
             self._pending.pop(number, None)
+            if patience is not None:
+                patience.end()
         return msgspec.msgpack.decode(raw, type=answer)
 
     def _ask(self, verb: str, arguments: dict[str, Any], future: asyncio.Future[msgspec.Raw] | None = None) -> int:
@@ -323,33 +309,12 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
         self._writer.write(wire.encode(wire.Call(number=self._numbers, verb=verb, arguments=wire.pack(arguments))))
         return self._numbers
 
-    async def _while_it_lives(self, future: asyncio.Future[msgspec.Raw], verb: str) -> None:
-        """Wait for an answer for as long as the keeper gives signs of life."""
-        while not future.done():
-            heard = self._heard
-            still_silent = heard == self._silent_after
-            await asyncio.wait({future}, timeout=_STILL_SILENT_SECONDS if still_silent else _SILENCE_SECONDS)
-            if future.done() or heard != self._heard:
-                continue
-            if not still_silent:
-                self._ask("hello", {})
-                await asyncio.wait({future}, timeout=_SIGN_SECONDS)
-            if not future.done() and heard == self._heard:
-                self._silent_after = heard
-                raise self._silent(verb)
-
-    def _silent(self, verb: str) -> UnavailableError:
-        return UnavailableError(
-            f"{self._who} does not answer; it was asked for {verb}, and gives no sign of life",
-            "it is stopped or stuck: kill -CONT lets a stopped one go on; kill -9 ends it, and another takes over; "
-            "the agents stay up either way",
-        )
-
     async def _read(self, reader: asyncio.StreamReader) -> None:
+        frames = wire.FrameReader(reader)
         try:
             while True:
-                frame = await wire.read(reader)
-                self._heard += 1
+                frame = await frames.next()
+                self._pulse.beats += 1
                 if isinstance(frame, wire.Told):
                     self._on_report(frame.report)
                 elif isinstance(frame, wire.Answer):

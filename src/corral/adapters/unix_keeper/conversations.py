@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from corral.ports.conversations import ConversationsSeen, ForkPoint
+from corral.ports.conversations import ConversationsSeen, ForkPoint, TranscriptOrder
 
 _T = TypeVar("_T")
 #: Somebody may have kept thousands of conversations, or have a large worktree, on a slow disk.
@@ -40,6 +40,9 @@ class ConversationCalls:
             session=session,
             environment=environment,
         )
+
+    async def follow_transcript(self, team: str, order: TranscriptOrder) -> None:
+        await self._call(type(None), "follow_transcript", team=team, order=order)
 
     async def copy_environment(self, *, team: str, source: str, agent: str, own: dict[str, str]) -> None:
         await self._call(type(None), "copy_environment", team=team, source=source, agent=agent, own=own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from corral.ports.dialogs import Announced, Pressed, ScreenSeen
+from corral.ports.dialogs import Announced, Peer, Pressed, ScreenSeen
 from corral.ports.merging import GateOrder, GateSeen
 
 _T = TypeVar("_T")
@@ -23,11 +23,11 @@ class DialogCalls:
     async def look_at_dialog(self, team: str, run: str) -> ScreenSeen:
         return await self._call(ScreenSeen, "look_at_dialog", _LOOK_SECONDS, team=team, run=run)
 
-    async def press(self, team: str, run: str, keys: list[str], mark: str) -> Pressed:
-        return await self._call(Pressed, "press", _PRESS_SECONDS, team=team, run=run, keys=keys, mark=mark)
+    async def press(self, team: str, run: str, keys: list[str], mark: str, words: str = "") -> Pressed:
+        return await self._call(Pressed, "press", _PRESS_SECONDS, team=team, run=run, keys=keys, mark=mark, words=words)
 
-    async def agent_of_process(self, pid: int) -> str:
-        return await self._call(str, "agent_of_process", _LOOK_SECONDS, pid=pid)
+    async def no_person(self, peer: Peer) -> str:
+        return await self._call(str, "no_person", _LOOK_SECONDS, peer=peer)
 
     async def announce(self, team: str, title: str, text: str, *, bell: bool, desktop: bool) -> Announced:
         return await self._call(

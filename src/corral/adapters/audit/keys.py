@@ -1,0 +1,118 @@
+"""The key that signs checkpoints: Ed25519, made when it is first needed. Its public half is for everybody."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from corral.adapters.audit.files import Directory
+from corral.domain.errors import RefusedError, WrongUseError
+
+PRIVATE, PUBLIC = "signing.key", "signing.pub"
+#: More than a key in PEM has.
+_LARGEST = 4096
+#: How much of the SHA-256 of a public key names it.
+_ID_DIGITS = 16
+
+
+class SigningKey:
+    """The private key."""
+
+    def __init__(self, key: Ed25519PrivateKey) -> None:
+        self._key = key
+        self.id = key_id(key.public_key())
+
+    @classmethod
+    def of(cls, directory: Directory) -> SigningKey:
+        """The key of a trail, made (0600) if it has none. `RefusedError` if the file is not ours alone, or no key."""
+        data = directory.read(PRIVATE, _LARGEST)
+        if data is None:
+            key = Ed25519PrivateKey.generate()
+            directory.put(PRIVATE, _private_pem(key))
+        else:
+            key = _private(directory, data)
+        public = public_pem(key.public_key())
+        if directory.read(PUBLIC, _LARGEST) != public:
+            directory.put(PUBLIC, public, 0o644)
+        return cls(key)
+
+    def sign(self, message: bytes) -> bytes:
+        """The signature of a message."""
+        return self._key.sign(message)
+
+
+class PublicKeys:
+    """Keys to check signatures with, by their ids."""
+
+    def __init__(self, keys: Iterable[Ed25519PublicKey]) -> None:
+        self._keys = {key_id(key): key for key in keys}
+
+    def check(self, key: str, message: bytes, signature: bytes) -> bool:
+        """True if one of these keys has this id and signed the message."""
+        known = self._keys.get(key)
+        if known is None:
+            return False
+        try:
+            known.verify(signature, message)
+        except InvalidSignature:
+            return False
+        return True
+
+
+def key_id(key: Ed25519PublicKey) -> str:
+    """What statements call a key."""
+    raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    return hashlib.sha256(raw).hexdigest()[:_ID_DIGITS]
+
+
+def public_pem(key: Ed25519PublicKey) -> bytes:
+    """A public key as it is handed out."""
+    return key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+def read_public(data: bytes, where: str) -> Ed25519PublicKey:
+    """The public key that a file holds; `WrongUseError` if it is none."""
+    try:
+        key = serialization.load_pem_public_key(data)
+    except (ValueError, TypeError) as error:
+        raise WrongUseError(f"{where} is no public key in PEM", "corral audit key prints one") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise WrongUseError(f"{where} is no Ed25519 key", "corral audit key prints one")
+    return key
+
+
+def public_of(directory: Directory) -> bytes | None:
+    """The public key of a trail, in PEM; None if it has none yet."""
+    return directory.read(PUBLIC, _LARGEST)
+
+
+def _private(directory: Directory, data: bytes) -> Ed25519PrivateKey:
+    path = os.path.join(directory.path, PRIVATE)
+    info = os.stat(PRIVATE, dir_fd=directory.handle, follow_symlinks=False)
+    if info.st_uid != os.geteuid() or stat.S_IMODE(info.st_mode) & 0o077:
+        raise RefusedError(
+            f"{path} was open to others (mode {stat.S_IMODE(info.st_mode):04o}): what it signs proves nothing",
+            f"move {directory.path} away and keep it; a new trail, with a new key, begins with the next start",
+        )
+    try:
+        key = serialization.load_pem_private_key(data, password=None)
+    except (ValueError, TypeError):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise RefusedError(
+            f"{path} is no key",
+            f"put back the one that was there, or move {directory.path} away: a new one begins",
+        )
+    return key
+
+
+def _private_pem(key: Ed25519PrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )

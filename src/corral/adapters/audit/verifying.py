@@ -1,0 +1,91 @@
+"""Verifying an audit trail from its files, also while it is written to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from corral.adapters.audit.files import ANCHOR_FILE, CHECKPOINTS, Directory, segment_name
+from corral.adapters.audit.keys import PublicKeys, public_of, read_public
+from corral.domain.audit import LONGEST_LINE
+from corral.domain.audit_checkpoints import LONGEST_STATEMENT
+from corral.domain.audit_sequence import Place
+from corral.domain.audit_verify import Report, Verification
+from corral.domain.errors import NotFoundError
+
+#: A trail that is written to may change while it is looked at: what seems wrong then is looked at again.
+_LOOKS = 4
+_LARGEST_KEY = 4096
+
+
+def verify(path: str, *, shipped: str = "", keys: Sequence[str] = ()) -> Report:
+    """Verify the trail at `path`: against its own checkpoints, and against those in the file or directory `shipped`.
+
+    Signatures are checked with the public keys in the files `keys`; without any, with the one beside the trail.
+    """
+    directory = Directory.look(path)
+    try:
+        known = PublicKeys([read_public(_read(key), key) for key in keys] or _own_keys(directory))
+        report = _once(directory, known, shipped)
+        for _ in range(_LOOKS - 1):
+            if report.ok or not directory.is_written_to():
+                break
+            report = _once(directory, known, shipped)
+        return report
+    finally:
+        directory.close()
+
+
+def _once(directory: Directory, keys: PublicKeys, shipped: str) -> Report:
+    verification = Verification(keys.check)
+    anchor = directory.read(ANCHOR_FILE, LONGEST_STATEMENT + 2)
+    if anchor is not None:
+        verification.anchor(Place(file=ANCHOR_FILE, line=1), anchor.removesuffix(b"\n"))
+    # Checkpoints first: entries that come meanwhile are more than these vouch for, and never less.
+    for start in directory.numbers(CHECKPOINTS):
+        name = segment_name(start, CHECKPOINTS)
+        for at, (line, ended) in enumerate(directory.lines(name, LONGEST_STATEMENT), 1):
+            verification.checkpoint(Place(file=name, line=at), line, ended=ended)
+    for place, line in _shipped(shipped):
+        verification.shipped(place, line)
+    for start in directory.numbers():
+        name = segment_name(start)
+        verification.segment(start)
+        for at, (line, ended) in enumerate(directory.lines(name, LONGEST_LINE), 1):
+            verification.entry(Place(file=name, line=at), line, ended=ended)
+    return verification.end()
+
+
+def _shipped(path: str) -> Iterator[tuple[Place, bytes]]:
+    """The statements in a file, one a line, or in all files of a directory."""
+    if not path:
+        return
+    files = [path]
+    if os.path.isdir(path):
+        files = [os.path.join(path, name) for name in sorted(os.listdir(path)) if not name.startswith(".")]
+    for file in files:
+        try:
+            reading = open(file, "rb")  # noqa: SIM115 - closed below
+        except FileNotFoundError:
+            raise NotFoundError(f"there are no checkpoints at {file}", "give the file that they were kept in") from None
+        with reading:
+            at = 0
+            while line := reading.readline(LONGEST_STATEMENT + 1):
+                at += 1
+                if line.strip():
+                    yield Place(file=file, line=at), line.removesuffix(b"\n")
+
+
+def _own_keys(directory: Directory) -> list[Ed25519PublicKey]:
+    data = public_of(directory)
+    return [] if data is None else [read_public(data, f"the public key in {directory.path}")]
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_LARGEST_KEY)
+    except FileNotFoundError:
+        raise NotFoundError(f"there is no key at {path}", "corral audit key prints it") from None

@@ -1,0 +1,183 @@
+"""Recordings of one agent's terminal on disk: asciicast v2 files, each of which can be played by itself.
+
+A file is named after its beginning and its run. It is written in bursts and never changed afterwards; what a kill cut
+off is at most the last line, which every reader leaves out.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+
+from corral.domain import asciicast
+from corral.domain.errors import NotFoundError
+from corral.domain.masking import Masker
+from corral.ports.casts import RecordingShown
+
+_NAME = re.compile(r"([0-9]{13})-([0-9a-f]{12})\.cast")
+_ID = re.compile(r"[0-9]{13}-[0-9a-f]{12}")
+#: A file that is longer is followed by another one; a quarter of what may be kept, if that is less.
+_LONGEST_FILE = 16 << 20
+_PIECE = 256 << 10
+#: Output that comes within so many seconds is one event.
+_TOGETHER = 0.004
+
+
+class CastFile:
+    """See `ports.casts.Cast`."""
+
+    def __init__(self, path: str, *, title: str, began: float, size: tuple[int, int], masker: Masker, longest: int):
+        #: See `Cast.id`.
+        self.id = os.path.basename(path).removesuffix(".cast")
+        self._path = path
+        self._began = began
+        self._masker = masker
+        self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+        self._longest = longest
+        self._written = 0
+        #: What is to be written: the bytes of output as they came, and lines of other events.
+        self._taken: list[tuple[float, bytes]] = []
+        self._lines = [asciicast.header(columns=size[0], rows=size[1], began=began, title=title)]
+        self._descriptor: int | None = None
+
+    def output(self, at: float, data: bytes) -> None:
+        """See `Cast.output`. On the path of every byte that is shown: what it means is found out when it is written."""
+        self._taken.append((at, data))
+
+    def resized(self, at: float, columns: int, rows: int) -> None:
+        """See `Cast.resized`."""
+        self._other(at, asciicast.RESIZE, f"{columns}x{rows}")
+
+    def marked(self, at: float, text: str) -> None:
+        """See `Cast.marked`."""
+        self._other(at, asciicast.MARKER, text)
+
+    @property
+    def full(self) -> bool:
+        """See `Cast.full`."""
+        return self._written >= self._longest
+
+    def flush(self) -> None:
+        """See `Cast.flush`."""
+        self._digest()
+        block = b"".join(self._lines)
+        self._lines.clear()
+        if block:
+            self._write(block)
+
+    def close(self) -> None:
+        """See `Cast.close`."""
+        self._digest()
+        rest = self._utf8.decode(self._masker.finish(), final=True)
+        if rest and self._descriptor is not None:
+            self._lines.append(asciicast.event(os.stat(self._path).st_mtime - self._began, asciicast.OUTPUT, rest))
+        try:
+            self.flush()
+        finally:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
+
+    def _other(self, at: float, kind: str, text: str) -> None:
+        self._digest()
+        self._lines.append(asciicast.event(at - self._began, kind, text))
+
+    def _digest(self) -> None:
+        """Make events of the output that was taken."""
+        pieces: list[bytes] = []
+        began = 0.0
+        for at, data in self._taken:
+            if pieces and at - began > _TOGETHER:
+                self._event(began, b"".join(pieces))
+                pieces = []
+            if not pieces:
+                began = at
+            pieces.append(data)
+        if pieces:
+            self._event(began, b"".join(pieces))
+        self._taken.clear()
+
+    def _event(self, at: float, data: bytes) -> None:
+        text = self._utf8.decode(self._masker.feed(data))
+        if text:
+            self._lines.append(asciicast.event(at - self._began, asciicast.OUTPUT, text))
+
+    def _write(self, block: bytes) -> None:
+        if self._descriptor is None:
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            # Not followed and not shared: whatever is there is not ours.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._descriptor = os.open(self._path, flags, 0o600)
+        view = memoryview(block)
+        while view:
+            done = os.write(self._descriptor, view)
+            self._written += done
+            view = view[done:]
+
+
+class CastBook:
+    """See `ports.casts.Casts`."""
+
+    def __init__(self, directory: str, title: str) -> None:
+        self._directory = directory
+        self._title = title
+
+    def begin(
+        self, *, run: str, at: float, size: tuple[int, int], secrets: Mapping[str, str], max_size: int
+    ) -> CastFile:
+        """See `Casts.begin`."""
+        milliseconds = int(at * 1000)
+        while os.path.exists(path := os.path.join(self._directory, f"{milliseconds:013d}-{run}.cast")):
+            milliseconds += 1
+        longest = min(_LONGEST_FILE, max_size // 4)
+        return CastFile(path, title=self._title, began=at, size=size, masker=Masker(secrets.values()), longest=longest)
+
+    def listed(self) -> list[RecordingShown]:
+        """See `Casts.listed`."""
+        found = []
+        with suppress(FileNotFoundError), os.scandir(self._directory) as entries:
+            for entry in entries:
+                if match := _NAME.fullmatch(entry.name):
+                    with suppress(FileNotFoundError):
+                        known = entry.stat(follow_symlinks=False)
+                        found.append(
+                            RecordingShown(
+                                id=entry.name.removesuffix(".cast"),
+                                began=int(match[1]) / 1000,
+                                ended=known.st_mtime,
+                                bytes=known.st_size,
+                            )
+                        )
+        return sorted(found, key=lambda one: one.id)
+
+    def read(self, recording: str, after: int) -> bytes:
+        """See `Casts.read`."""
+        gone = NotFoundError(f"there is no recording {recording}", "corral replay --list AGENT shows what there is")
+        if not _ID.fullmatch(recording):
+            raise gone
+        try:
+            path = os.path.join(self._directory, f"{recording}.cast")
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            raise gone from None
+        try:
+            return os.pread(descriptor, _PIECE, after)
+        finally:
+            os.close(descriptor)
+
+    def sweep(self, *, older_than: float, max_size: int, spare: str) -> int:
+        """See `Casts.sweep`."""
+        there = self.listed()
+        total = sum(one.bytes for one in there)
+        gone = 0
+        for one in there:
+            if one.id == spare or (one.ended >= older_than and total <= max_size):
+                continue
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(self._directory, f"{one.id}.cast"))
+            total -= one.bytes
+            gone += 1
+        return gone

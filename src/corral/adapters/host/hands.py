@@ -1,0 +1,158 @@
+"""Doing the steps of a plan, as root. Each can be done again: who was interrupted runs the same command once more."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+
+from corral.adapters.host import tools
+from corral.domain import host_plan
+from corral.domain.errors import CorralError, RefusedError
+from corral.domain.host_layout import File, Layout
+from corral.domain.host_names import HOME, KEEPER_SERVICE, LINGER_NOTES, SHELL, USER
+from corral.domain.host_plan import Step
+
+
+class Hands:
+    """Does the steps of plans for one layout."""
+
+    def __init__(self, wanted: Layout) -> None:
+        self._directories = {one.path: one for one in wanted.directories}
+        self._files = {one.path: one for one in wanted.files}
+        self._sudoers = wanted.sudoers
+        self._deeds: Mapping[str, Callable[[str], None]] = {
+            host_plan.ADD_GROUP: lambda name: _tool("groupadd", "--system", name),
+            host_plan.ADD_USER: _add_user,
+            host_plan.MAKE_DIRECTORY: self._make_directory,
+            host_plan.WRITE_FILE: lambda path: _write(self._files[path]),
+            host_plan.RELOAD_UNITS: lambda _: _tool("systemctl", "daemon-reload"),
+            host_plan.ENABLE_SERVICE: lambda unit: _tool("systemctl", "enable", "--quiet", unit),
+            host_plan.START_SERVICE: _start,
+            host_plan.RELOAD_MANAGER: lambda user: _manager(user, "daemon-reload"),
+            host_plan.LINGER_ON: _linger_on,
+            host_plan.DISABLE_SERVICE: lambda unit: _tool("systemctl", "disable", "--quiet", "--now", unit),
+            host_plan.STOP_KEEPER: lambda user: _manager(user, "stop", KEEPER_SERVICE),
+            host_plan.LINGER_OFF: _linger_off,
+            host_plan.REMOVE_FILE: os.unlink,
+            host_plan.REMOVE_DIRECTORY: _remove_if_empty,
+            host_plan.REMOVE_TREE: _remove_tree,
+            host_plan.DELETE_USER: lambda name: _tool("userdel", name),
+            host_plan.DELETE_GROUP: _delete_group,
+        }
+
+    def do(self, step: Step) -> None:
+        """Take one step, wholly or with an error that says what is in the way."""
+        self._deeds[step.action](step.subject)
+
+    def check_sudoers(self) -> None:
+        """Refuse if visudo does not take the file, before anything is done at all."""
+        with tempfile.TemporaryDirectory(prefix="corral-", dir="/run") as directory:
+            path = os.path.join(directory, "sudoers")
+            with open(path, "x", encoding="utf-8") as file:
+                os.fchmod(file.fileno(), self._sudoers.mode)
+                file.write(self._sudoers.text)
+            _visudo(path)
+
+    def _make_directory(self, path: str) -> None:
+        wanted = self._directories[path]
+        uid, gid = pwd.getpwnam(wanted.owner).pw_uid, grp.getgrnam(wanted.group).gr_gid
+        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+        if not os.path.lexists(path):
+            os.mkdir(path, 0o700)
+        # No link can come in its place: everything above it is root's.
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            os.fchown(handle, uid, gid)
+            os.fchmod(handle, wanted.mode)
+        finally:
+            os.close(handle)
+
+
+def _tool(name: str, *arguments: str) -> None:
+    tools.do(name, *arguments)
+
+
+def _add_user(name: str) -> None:
+    _tool(
+        "useradd", "--system", "--gid", USER, "--home-dir", HOME, "--no-create-home", "--shell", SHELL,
+        "--comment", "Corral's daemon", name,
+    )  # fmt: skip
+
+
+def _delete_group(name: str) -> None:
+    # Some hosts have the group of a user go with the user.
+    if any(group.gr_name == name for group in grp.getgrall()):
+        _tool("groupdel", name)
+
+
+def _write(wanted: File) -> None:
+    """Put the file in its place whole, with owner and mode, or not at all; one for sudo only if visudo takes it."""
+    directory, name = os.path.split(wanted.path)
+    os.makedirs(directory, mode=0o755, exist_ok=True)
+    # sudo reads no file whose name has a dot in it, and systemd none that begins with one.
+    new = os.path.join(directory, f".{name}.{secrets.token_hex(4)}")
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with open(handle, "w", encoding="utf-8", newline="") as file:
+            os.fchown(handle, 0, grp.getgrnam(wanted.group).gr_gid)
+            os.fchmod(handle, wanted.mode)
+            file.write(wanted.text)
+            file.flush()
+            os.fsync(handle)
+        if directory == "/etc/sudoers.d":
+            _visudo(new)
+        os.rename(new, wanted.path)
+    except BaseException:
+        os.unlink(new)
+        raise
+
+
+def _visudo(path: str) -> None:
+    done = tools.ask("visudo", "--check", "--quiet", "--strict", f"--file={path}")
+    if done.returncode:
+        raise RefusedError(
+            f"visudo refuses the file for /etc/sudoers.d, so it was not installed: {done.stderr.strip()}",
+            "this sudo is not one that Corral knows; report it with the output of sudo --version",
+        )
+
+
+def _start(unit: str) -> None:
+    done = tools.ask("systemctl", "restart", unit)
+    if done.returncode:
+        raise CorralError(
+            f"{unit} does not start: {done.stderr.strip()}", f"journalctl --unit {unit} says why; then run this again"
+        )
+
+
+def _manager(user: str, *arguments: str) -> None:
+    """Tell the service manager of a user. systemd becomes that user for it; Corral does so in its helper alone."""
+    _tool("systemctl", "--user", f"--machine={user}@.host", *arguments)
+
+
+def _linger_on(user: str) -> None:
+    # The note comes first: whoever is interrupted leaves nothing on that nobody would turn off.
+    with open(os.path.join(LINGER_NOTES, user), "a", encoding="ascii"):
+        _tool("loginctl", "enable-linger", user)
+        _tool("systemctl", "start", f"user@{pwd.getpwnam(user).pw_uid}.service")
+
+
+def _linger_off(user: str) -> None:
+    if any(account.pw_name == user for account in pwd.getpwall()):
+        _tool("loginctl", "disable-linger", user)
+    os.unlink(os.path.join(LINGER_NOTES, user))
+
+
+def _remove_if_empty(path: str) -> None:
+    if not os.listdir(path):
+        os.rmdir(path)
+
+
+def _remove_tree(path: str) -> None:
+    if not shutil.rmtree.avoids_symlink_attacks:
+        raise RefusedError(f"{path} cannot be removed safely by this Python", f"rm -r {path} does")
+    shutil.rmtree(path)

@@ -1,0 +1,50 @@
+"""What is run when this very Corral is run: its Python, its virtual environment, its modules, and every way to them."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+
+from corral.domain.host_trust import Entry
+
+
+def entries(further: tuple[str, ...] = ()) -> Iterator[Entry]:
+    """All of it, each once; with the ways to `further` paths, which need not be there yet."""
+    seen: set[str] = set()
+    trees = [path for path in sys.path if path and os.path.exists(path)]
+    if sys.prefix != sys.base_prefix:
+        trees.append(sys.prefix)
+    for path in (sys.executable, *further):
+        yield from _way(path, seen)
+    for tree in trees:
+        yield from _way(tree, seen)
+        for directory, directories, files in os.walk(tree):
+            for name in (*directories, *files):
+                yield from _entry(os.path.join(directory, name), seen)
+
+
+def _way(path: str, seen: set[str]) -> Iterator[Entry]:
+    """Everything that the kernel passes from the root to `path`, links and what they lead to included."""
+    place = "/"
+    yield from _entry(place, seen)
+    for part in os.path.abspath(path).strip("/").split("/"):
+        place = os.path.join(place, part)
+        yield from _entry(place, seen)
+        if os.path.islink(place):
+            place = os.path.realpath(place)
+
+
+def _entry(path: str, seen: set[str]) -> Iterator[Entry]:
+    if path in seen:
+        return
+    seen.add(path)
+    try:
+        info = os.lstat(path)
+    except FileNotFoundError:
+        return  # not there yet: what is above it decides who can make it
+    yield Entry(path, info.st_uid, info.st_gid, info.st_mode)
+    if stat.S_ISLNK(info.st_mode):
+        target = os.path.join(os.path.dirname(path), os.readlink(path))
+        yield from _way(os.path.normpath(target), seen)

@@ -1,0 +1,142 @@
+"""Seeing how far a host is set up. Only looks."""
+
+from __future__ import annotations
+
+import grp
+import json
+import os
+import pwd
+import stat
+import time
+from collections.abc import Iterator
+
+from corral.adapters.host import tools
+from corral.domain.host_layout import Layout
+from corral.domain.host_names import (
+    AGENTS,
+    GROUPS,
+    KEEPER_HOME,
+    KEEPERS,
+    LINGER_NOTES,
+    MEMBERS,
+    SERVICE,
+    SERVICE_FILE,
+    SETTINGS,
+    USER,
+    WORKSPACES,
+)  # fmt: skip
+from corral.domain.host_plan import DIRECTORY, FILE, LOWEST_UID, PathSeen, PersonSeen, Seen, ServiceSeen, UserSeen
+
+_LARGEST = 1 << 20
+_LINGERING = "/var/lib/systemd/linger"
+_PROPERTIES = "LoadState,UnitFileState,ActiveState,NeedDaemonReload,ActiveEnterTimestampMonotonic"
+
+
+def look(wanted: Layout) -> Seen:
+    """The host as it is now, as far as the layout is about it."""
+    places = [*(one.path for one in wanted.directories), *(one.path for one in wanted.files)]
+    return Seen(
+        groups=frozenset(name for name in GROUPS if _group(name) is not None),
+        user=_user(),
+        paths={path: seen for path in places if (seen := _path(path)) is not None},
+        service=_service(),
+        people=tuple(_people()),
+        linger_notes=tuple(sorted(os.listdir(LINGER_NOTES))) if os.path.isdir(LINGER_NOTES) else (),
+    )
+
+
+def workspaces() -> str:
+    """Where workspaces are on this host, or would be if nobody says otherwise."""
+    seen = _path(SETTINGS)
+    if seen is None or not seen.text:
+        return WORKSPACES
+    try:
+        named = json.loads(seen.text)["workspaces"]
+    except (ValueError, KeyError, TypeError):
+        return WORKSPACES  # the file is written anew
+    return named if isinstance(named, str) else WORKSPACES
+
+
+def _user() -> UserSeen | None:
+    try:
+        user = pwd.getpwnam(USER)
+    except KeyError:
+        return None
+    return UserSeen(user.pw_uid, _group_name(user.pw_gid), user.pw_dir, user.pw_shell)
+
+
+def _path(path: str) -> PathSeen | None:
+    try:
+        info = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    seen = (_user_name(info.st_uid), _group_name(info.st_gid), stat.S_IMODE(info.st_mode))
+    if stat.S_ISDIR(info.st_mode):
+        return PathSeen(DIRECTORY, *seen, empty=not os.listdir(path))
+    if not stat.S_ISREG(info.st_mode):
+        return PathSeen("symbolic link" if stat.S_ISLNK(info.st_mode) else "special file", *seen)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return PathSeen(FILE, *seen, text=file.read(_LARGEST))
+
+
+def _service() -> ServiceSeen:
+    shown = tools.ask("systemctl", "show", "--property", _PROPERTIES, SERVICE).stdout
+    found = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
+    active = found.get("ActiveState") in ("active", "reloading", "activating")
+    return ServiceSeen(
+        enabled=found.get("UnitFileState") == "enabled",
+        active=active,
+        unread=found.get("NeedDaemonReload") == "yes",
+        stale=active and _written_after(int(found.get("ActiveEnterTimestampMonotonic") or 0)),
+    )
+
+
+def _written_after(began: int) -> bool:
+    """True if the unit was written after that moment, in microseconds of the kernel's clock."""
+    try:
+        written = os.stat(SERVICE_FILE).st_mtime
+    except FileNotFoundError:
+        return False
+    return began > 0 and written > time.time() - (time.monotonic() - began / 1e6)
+
+
+def _people() -> Iterator[PersonSeen]:
+    """Everybody in the groups of this host, by the lists of the groups and by their accounts' own group."""
+    gids = {group.gr_gid: group for name in (MEMBERS, AGENTS) if (group := _group(name)) is not None}
+    names = {name for group in gids.values() for name in group.gr_mem}
+    names |= {account.pw_name for account in pwd.getpwall() if account.pw_gid in gids}
+    for name in sorted(names):
+        try:
+            account = pwd.getpwnam(name)
+        except KeyError:
+            continue  # in a group, and deleted since
+        if account.pw_uid >= LOWEST_UID:
+            yield PersonSeen(
+                name=name,
+                uid=account.pw_uid,
+                lingers=os.path.lexists(f"{_LINGERING}/{name}"),
+                has_manager=os.path.exists(f"/run/user/{account.pw_uid}/systemd/private"),
+                has_keeper=os.path.exists(f"{KEEPERS}/{account.pw_uid}/keeper.sock"),
+                keeper_home=home if os.path.isdir(home := f"{account.pw_dir}/{KEEPER_HOME}") else "",
+            )
+
+
+def _group(name: str) -> grp.struct_group | None:
+    try:
+        return grp.getgrnam(name)
+    except KeyError:
+        return None
+
+
+def _user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _group_name(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)

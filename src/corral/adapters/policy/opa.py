@@ -1,0 +1,122 @@
+"""A policy that is decided by an OPA server (`policy.url`), by its REST API.
+
+The server has to have the same files: `corral policy show --to DIR` writes them. Whatever it does but answer in time
+with a decision is a denial.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import ssl
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import msgspec
+
+from corral import __version__
+from corral.adapters.policy.asking import MOST_WAITING, crowded, whole
+from corral.adapters.policy.opa_connection import Connection
+from corral.domain.policy import (
+    ENTRY_POINT,
+    NO_ANSWER,
+    PACKAGE,
+    TIMED_OUT,
+    Decision,
+    Question,
+    decision_of,
+    denied,
+)
+from corral.domain.policy_settings import DEFAULT_SECONDS
+
+#: Connections at once. Those that wait for one wait as long as a decision may take.
+_MOST_CONNECTIONS = 8
+
+
+class OpaPolicy:
+    """Asks the server, over connections that are kept."""
+
+    def __init__(self, url: str, seconds: float = DEFAULT_SECONDS) -> None:
+        self._parts = urlsplit(url)
+        self._seconds = seconds
+        self._head = _head(self._parts)
+        self._tls: ssl.SSLContext | None = None
+        self._idle: list[Connection] = []
+        self._room = asyncio.Semaphore(_MOST_CONNECTIONS)
+        self._waiting = 0
+
+    async def decide(self, question: Question) -> Decision:
+        """See `ports.policy.Policy`."""
+        text = whole(question)[1]
+        if isinstance(text, Decision):
+            return text
+        if self._waiting >= MOST_WAITING:
+            return crowded()
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._seconds), self._room:
+                return _read(await self._ask(b'{"input":' + text + b"}"))
+        except TimeoutError:
+            return denied(TIMED_OUT, f"the policy server did not answer within {self._seconds:g} s, so it is denied")
+        except (OSError, EOFError, ValueError, RecursionError) as error:
+            # Without its text: the address may have a password in it.
+            what = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+            return denied(NO_ANSWER, f"the policy server gave no answer, so it is denied: {what}")
+        finally:
+            self._waiting -= 1
+
+    async def close(self) -> None:
+        """See `ports.policy.Policy`."""
+        while self._idle:
+            self._idle.pop().close()
+
+    async def _ask(self, body: bytes) -> bytes:
+        request = self._head + f"Content-Length: {len(body)}\r\n\r\n".encode() + body
+        if self._idle:
+            try:
+                return await self._exchange(self._idle.pop(), request)
+            except (OSError, EOFError):
+                # The server was free to end a connection that rested. To ask twice harms nobody.
+                await self.close()
+        return await self._exchange(await self._connect(), request)
+
+    async def _exchange(self, connection: Connection, request: bytes) -> bytes:
+        try:
+            status, body = await connection.exchange(request)
+        except BaseException:
+            # Also if its time is up: what still comes would be taken for the answer to the next question.
+            connection.close()
+            raise
+        if connection.is_kept:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        if status != 200:
+            raise ValueError(f"status {status}")
+        return body
+
+    async def _connect(self) -> Connection:
+        secure = self._parts.scheme == "https"
+        if secure and self._tls is None:
+            self._tls = await asyncio.to_thread(ssl.create_default_context)
+        host, port = self._parts.hostname or "", self._parts.port or (443 if secure else 80)
+        return Connection(*await asyncio.open_connection(host, port, ssl=self._tls))
+
+
+def _read(body: bytes) -> Decision:
+    answer = msgspec.json.decode(body)
+    if not isinstance(answer, dict):
+        raise ValueError("no answer of an OPA server")
+    return decision_of(answer.get("result"))
+
+
+def _head(parts: SplitResult) -> bytes:
+    lines = [
+        f"POST {parts.path.rstrip('/')}/v1/data/{PACKAGE}/{ENTRY_POINT} HTTP/1.1",
+        f"Host: {parts.netloc.rpartition('@')[2]}",
+        f"User-Agent: corral/{__version__}",
+        "Content-Type: application/json",
+    ]
+    if parts.username is not None:
+        user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        lines.append(f"Authorization: Basic {base64.b64encode(user.encode()).decode('ascii')}")
+    return ("\r\n".join(lines) + "\r\n").encode("ascii")

@@ -1,0 +1,79 @@
+"""Where `corral audit` reads from: the files, for whoever may read them; else the daemon, as far as it lets one."""
+
+from collections.abc import Iterator
+
+from corral.cli.command import Invocation
+from corral.cli.values import ALL
+from corral.client.answers import records, stream_was_cut
+from corral.client.wire import target
+from corral.domain.audit import Entry, from_object
+from corral.domain.audit_filter import Wanted
+from corral.domain.errors import NotFoundError, UnavailableError
+from corral.domain.timestamps import timestamp
+
+
+def entries(
+    invocation: Invocation, *, default: int | None = None, after: int | None = None, trace: str = ""
+) -> Iterator[Entry]:
+    """The entries that the options of a command ask for. `default` is how many the last are, if nothing says so.
+
+    `after` and `trace` are for commands that have no options of that name.
+    """
+    from corral.wiring_audit import entries as of_files
+    from corral.wiring_audit import may_read
+
+    places = invocation.places
+    since, until = invocation.number("since"), invocation.number("until")
+    last, after = invocation.integer("lines"), after or invocation.integer("after") or 0
+    if last is None and since is None and not after:
+        last = default
+    last = None if last == ALL else last
+    wanted = Wanted(
+        since=_time(since),
+        until=_time(until),
+        who=invocation.text("who") or "",
+        agent=invocation.text("agent") or "",
+        verbs=invocation.texts("verb"),
+        trace=trace or invocation.text("trace") or "",
+        denied=invocation.flag("denied"),
+    )
+    directory = invocation.text("directory")
+    follow = invocation.flag("follow")
+    if directory or may_read(places):
+        yield from of_files(directory or places.audit_dir, wanted, last=last, after=after, follow=follow)
+        return
+    request = target(
+        "/v1/audit",
+        [
+            ("who", wanted.who or None),
+            ("agent", wanted.agent or None),
+            *(("verb", verb) for verb in wanted.verbs),
+            ("trace", wanted.trace or None),
+            ("denied", "1" if wanted.denied else None),
+            ("after", str(after) if after else None),
+            ("since", None if since is None else repr(since)),
+            ("until", None if until is None else repr(until)),
+            ("lines", None if last is None else str(last)),
+            ("follow", "1" if follow else None),
+        ],
+    )
+    for record in records(places, "GET", request):
+        try:
+            yield from_object(record)
+        except (KeyError, TypeError, ValueError):
+            raise UnavailableError(
+                "the daemon's answer is no entry of an audit trail", "is it of another version? corral daemon status"
+            ) from None
+    if follow:
+        raise stream_was_cut()
+
+
+def nothing_found(invocation: Invocation) -> NotFoundError:
+    """For whoever asked for one entry, and there is none that they may see."""
+    return NotFoundError(
+        f"there is no entry {invocation.word('ENTRY')} that you may see", "corral audit ls shows the last ones"
+    )
+
+
+def _time(moment: float | None) -> str:
+    return "" if moment is None else timestamp(moment)

@@ -1,0 +1,44 @@
+"""What whoever runs an instance configures: `config.toml`, which nobody has to have. Each table has a rule of its own.
+
+It is the daemon that reads it, when it starts.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from corral.domain.audit_terms import DEFAULT_AUDIT_TERMS, AuditTerms, read_terms
+from corral.domain.errors import RefusedError
+from corral.domain.policy_settings import PolicySettings, settings_of
+from corral.domain.spec_syntax import load
+from corral.domain.spec_text import MAX_BYTES, decode
+from corral.places import Places
+
+
+def audit_terms(places: Places) -> AuditTerms:
+    """What is configured of the audit trail; `BadSpecError` if that cannot be."""
+    text = _text(places.config_file)
+    return DEFAULT_AUDIT_TERMS if text is None else read_terms(places.config_file, text)
+
+
+def policy_settings(places: Places) -> PolicySettings:
+    """What is configured of the policy; `BadPolicyError` or `BadSpecError` if that cannot be."""
+    text = _text(places.config_file)
+    return PolicySettings() if text is None else settings_of(load(text, places.config_file), places.config_file)
+
+
+def _text(path: str) -> str | None:
+    """The text of the file; None if there is none. `RefusedError` if others could have written it."""
+    try:
+        with open(path, "rb") as file:
+            info = os.fstat(file.fileno())
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    if info.st_uid not in (0, os.geteuid()) or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise RefusedError(
+            f"{path} could have been written by others (uid {info.st_uid}, mode {stat.S_IMODE(info.st_mode):04o})",
+            f"look what it says, then: chown {os.geteuid()} {path}; chmod go-w {path}",
+        )
+    return decode(data, path)

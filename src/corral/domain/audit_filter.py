@@ -1,0 +1,48 @@
+"""Which entries of the audit trail somebody asks for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from corral.domain.audit import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What an entry has to be like. What is empty or None asks for nothing."""
+
+    #: RFC 3339 in UTC, as entries have it: such times sort as text.
+    since: str = ""
+    until: str = ""
+    #: A user by name or uid.
+    who: str = ""
+    #: AGENT or TEAM/AGENT: who did it, or to whom it was done.
+    agent: str = ""
+    #: Patterns of verbs, of which one must fit.
+    verbs: Sequence[str] = ()
+    trace: str = ""
+    #: Only what was not allowed.
+    denied: bool = False
+
+    def fits(self, entry: Entry) -> bool:
+        """True if the entry is one of those."""
+        note = entry.note
+        return (
+            not (self.since and note.time < self.since)
+            and not (self.until and note.time >= self.until)
+            and (not self.who or self.who in (note.who.user, str(note.who.uid)))
+            and (not self.agent or self._has_agent(entry))
+            and (not self.verbs or any(fnmatchcase(note.verb, pattern) for pattern in self.verbs))
+            and (not self.trace or note.trace == self.trace)
+            and not (self.denied and note.allowed)
+        )
+
+    def _has_agent(self, entry: Entry) -> bool:
+        who, on = entry.note.who, entry.note.on
+        named = {who.agent, who.agent.rpartition("/")[2], on.agent, f"{on.team}/{on.agent}"}
+        return self.agent in named
+
+
+EVERYTHING = Wanted()

@@ -1,0 +1,280 @@
+"""Whether an audit trail holds: no entry and no checkpoint was edited, removed, reordered or cut off. Pure.
+
+The trail is handed over line by line, checkpoints before entries. What this cannot find, and says so: entries after the
+last checkpoint that were cut off with all that followed them, and a whole trail that was put back to an earlier state.
+Checkpoints that were taken off the host find both, up to the last of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from corral.domain import audit, audit_checkpoints
+from corral.domain.audit import GENESIS, OPENED, RECOVERED, Entry
+from corral.domain.audit_checkpoints import ANCHOR, Check, Signed, Statement
+from corral.domain.audit_sequence import (
+    CUT_OFF,
+    FORGED,
+    MOST_FLAWS,
+    REORDERED,
+    REPLACED,
+    TORN,
+    Flaw,
+    Link,
+    Odd,
+    Place,
+    Sequence,
+)
+
+#: A line that begins no entry: the file ends before its line end.
+_UNFINISHED = "the file ends in the middle of it: a crash, or a cut"
+_NO_PLACE = Place(file="", line=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What came of a verification."""
+
+    ok: bool
+    entries: int
+    #: Of the entries that are there; 0 if there is none.
+    first: int
+    last: int
+    checkpoints: int
+    #: Up to this entry a valid signature vouches for the trail; what comes after it has hashes alone.
+    signed_through: int
+    #: Entries up to this one were dropped because of their age, as an anchor says; 0 if none was.
+    dropped_through: int
+    flaws: list[Flaw]
+    #: Flaws that are not listed because there are too many.
+    left_out: int
+    #: What is worth knowing and no flaw, such as writes that a crash tore and the trail itself tells of.
+    remarks: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Vouched:
+    hash: str
+    by: Place
+
+
+class Verification:
+    """One verification. Hand over the anchor, the checkpoints, those from elsewhere, then the segments in order."""
+
+    def __init__(self, check: Check) -> None:
+        self._check = check
+        self._anchor: Statement | None = None
+        self._checkpoints: Sequence | None = None
+        self._entries: Sequence | None = None
+        #: Flaws that belong to neither chain.
+        self._others: list[Flaw] = []
+        self._others_left_out = 0
+        #: By number of the entry, what signatures say its hash is.
+        self._vouched: dict[int, list[_Vouched]] = {}
+        #: By number of the checkpoint, its digest.
+        self._digests: dict[int, str] = {}
+        self._shipped: list[tuple[Place, Signed]] = []
+        #: What the trail tells of writes that were torn: file, line, length and SHA-256 of what is left of each.
+        self._told: set[tuple[object, ...]] = set()
+        self._remarks: list[str] = []
+        self._named = 0
+        self._first_line = False
+        self._first = self._count = self._signed_through = 0
+        self._diverged = False
+
+    # Statements
+
+    def anchor(self, place: Place, line: bytes) -> None:
+        """The statement about what was dropped."""
+        statement = self._valid(place, line)
+        if statement is None or statement.statement.kind != ANCHOR:
+            if statement is not None:
+                self._flaw(FORGED, place, 0, f"{place}: this is signed, and no anchor")
+            return
+        self._anchor = statement.statement
+        self._vouch(statement.statement, place)
+
+    def checkpoint(self, place: Place, line: bytes, *, ended: bool = True) -> None:
+        """The next checkpoint of the trail. `ended` is False if its line has no end."""
+        if not ended:
+            self._checkpoint_chain(None).no_link(place, line, _UNFINISHED, TORN)
+            return
+        read = audit_checkpoints.read(line)
+        why = read if isinstance(read, str) else self._unsigned(read)
+        if isinstance(read, str) or why:
+            self._checkpoint_chain(None).no_link(place, line, why)
+            return
+        statement = read.statement
+        chain = self._checkpoint_chain(statement.checkpoint)
+        chain.link(place, Link(number=statement.checkpoint, previous=statement.previous, digest=read.digest))
+        self._digests[statement.checkpoint] = read.digest
+        self._vouch(statement, place)
+
+    def shipped(self, place: Place, line: bytes) -> None:
+        """A statement that was kept elsewhere."""
+        statement = self._valid(place, line)
+        if statement is not None:
+            self._shipped.append((place, statement))
+            self._vouch(statement.statement, place)
+
+    # Entries
+
+    def segment(self, named: int) -> None:
+        """The next file of entries, whose name says that it begins with the entry `named`."""
+        if self._entries is None:
+            self._entries = self._entry_chain(named)
+        self._named, self._first_line = named, True
+
+    def entry(self, place: Place, line: bytes, *, ended: bool = True) -> None:
+        """The next line of that file. `ended` is False if it has no end."""
+        chain = self._entries
+        assert chain is not None, "a segment comes first"
+        first_line, self._first_line = self._first_line, False
+        if not ended:
+            chain.no_link(place, line, _UNFINISHED, TORN)
+            return
+        found = audit.read(line)
+        self._count += 1
+        if isinstance(found, str):
+            chain.no_link(place, line, found)
+            return
+        self._first = self._first or found.number
+        if first_line and found.number != self._named:
+            message = f"{place}: the file is named for entry {self._named} and begins with entry {found.number}"
+            chain.flaw(REORDERED, place, found.number, message)
+        if chain.link(place, Link(number=found.number, previous=found.previous, digest=found.hash)):
+            self._in_place(place, found)
+
+    def end(self) -> Report:
+        """That was all of it: what it comes to."""
+        if self._checkpoints is not None:
+            self._checkpoints.end()
+        if self._entries is not None:
+            self._entries.end()
+        dropped = self._anchor.number if self._anchor is not None else 0
+        last = self._entries.next - 1 if self._entries is not None else dropped
+        self._look_at_the_end(last)
+        self._look_at_shipped()
+        chains = [chain for chain in (self._entries, self._checkpoints) if chain is not None]
+        flaws = [*self._others]
+        for chain in chains:
+            flaws += chain.flaws
+            flaws += [odd.flaw for odd in chain.odd if not self._is_told(odd)]
+        flaws.sort(key=lambda flaw: (flaw.file, flaw.line))
+        return Report(
+            ok=not flaws,
+            entries=self._count,
+            first=self._first,
+            last=last if self._count else 0,
+            checkpoints=len(self._digests),
+            signed_through=self._signed_through,
+            dropped_through=dropped,
+            flaws=flaws[:MOST_FLAWS],
+            left_out=max(0, len(flaws) - MOST_FLAWS) + self._others_left_out + sum(chain.left_out for chain in chains),
+            remarks=self._remarks,
+        )
+
+    def _in_place(self, place: Place, entry: Entry) -> None:
+        for vouched in self._vouched.get(entry.number, ()):
+            if vouched.hash == entry.hash:
+                self._signed_through = max(self._signed_through, entry.number)
+            elif not self._diverged:
+                # Every later signature differs as well, and that says nothing new.
+                self._diverged = True
+                since = f"entries after {self._signed_through}" if self._signed_through else "entries"
+                message = f"{place}: entry {entry.number} is not the one that {vouched.by} signed"
+                self._flaw(REPLACED, place, entry.number, f"{message}: {since} were replaced")
+        detail = entry.note.detail
+        if entry.note.verb == RECOVERED and len(self._told) < MOST_FLAWS:
+            self._told.add(tuple(detail.get(name) for name in ("file", "line", "bytes", "sha256")))
+        elif entry.note.verb == OPENED:
+            self._look_at_opening(place, entry)
+
+    def _look_at_opening(self, place: Place, entry: Entry) -> None:
+        """An opening names the last checkpoint that there was: if that is gone, the end of its file was cut off."""
+        number, digest = entry.note.detail.get("checkpoint"), entry.note.detail.get("checkpoint_sha256")
+        dropped = self._anchor.checkpoint if self._anchor is not None else 0
+        if type(number) is not int or number <= dropped or self._digests.get(number) == digest:
+            return
+        what = "is another one" if number in self._digests else "is gone"
+        message = f"{place}: checkpoint {number}, which entry {entry.number} names as the last one, {what}"
+        self._flaw(CUT_OFF if number not in self._digests else REPLACED, place, entry.number, message)
+
+    def _look_at_the_end(self, last: int) -> None:
+        place = self._entries.last if self._entries is not None and self._entries.last is not None else _NO_PLACE
+        beyond = max((number for number in self._vouched if number > last), default=0)
+        if beyond:
+            by = self._vouched[beyond][0].by
+            which = f"entry {beyond} was" if beyond == last + 1 else f"entries {last + 1} to {beyond} were"
+            where = f"{place}: " if place.file else ""
+            self._flaw(CUT_OFF, place, last + 1, f"{where}{which} cut off after this line: {by} signed entry {beyond}")
+        if self._count and not self._digests:
+            self._flaw(CUT_OFF, place, last, f"{place}: there are entries, and not one checkpoint of them")
+
+    def _look_at_shipped(self) -> None:
+        latest = max(self._digests, default=self._anchor.checkpoint if self._anchor is not None else 0)
+        for place, kept in self._shipped:
+            statement = kept.statement
+            if statement.kind == ANCHOR:
+                continue
+            number = statement.checkpoint
+            here = self._digests.get(number)
+            if here is not None and here != kept.digest:
+                message = f"{place}: checkpoint {number} is another one in the trail"
+                self._flaw(REPLACED, place, statement.number, message)
+            elif number > latest:
+                message = f"{place}: checkpoint {number} is not in the trail any more: it was cut off"
+                self._flaw(CUT_OFF, place, statement.number, message)
+
+    def _is_told(self, odd: Odd) -> bool:
+        """True if the trail itself tells of what a crash left there."""
+        if (odd.place.file, odd.place.line, odd.bytes, odd.sha256) not in self._told:
+            return False
+        self._remarks.append(f"{odd.place}: {odd.bytes} bytes of a write that a crash tore; the trail tells of it")
+        return True
+
+    def _entry_chain(self, named: int) -> Sequence:
+        anchor = self._anchor
+        if anchor is None or named == 1:
+            return Sequence("entry", 1, GENESIS)
+        if named <= anchor.number:
+            # What was to be dropped, and is still there: the anchor vouches for it, by the hash of its last entry.
+            return Sequence("entry", named, None)
+        return Sequence("entry", anchor.number + 1, anchor.hash)
+
+    def _checkpoint_chain(self, number: int | None) -> Sequence:
+        if self._checkpoints is None:
+            anchor = self._anchor
+            if anchor is None or number == 1:
+                self._checkpoints = Sequence("checkpoint", 1, GENESIS)
+            elif number is not None and number <= anchor.checkpoint:
+                self._checkpoints = Sequence("checkpoint", number, None)
+            else:
+                self._checkpoints = Sequence("checkpoint", anchor.checkpoint + 1, anchor.previous)
+        return self._checkpoints
+
+    # Signatures
+
+    def _valid(self, place: Place, line: bytes) -> Signed | None:
+        read = audit_checkpoints.read(line)
+        why = read if isinstance(read, str) else self._unsigned(read)
+        if isinstance(read, str) or why:
+            self._flaw(FORGED, place, 0, f"{place}: this is no statement of the trail's key: {why}")
+            return None
+        return read
+
+    def _unsigned(self, signed: Signed) -> str:
+        """Why its signature does not count; empty if it does."""
+        if self._check(signed.statement.key, signed.message, signed.signature):
+            return ""
+        return f"its signature is not one of the key {signed.statement.key[:40]!r}"
+
+    def _vouch(self, statement: Statement, by: Place) -> None:
+        if statement.number:
+            self._vouched.setdefault(statement.number, []).append(_Vouched(hash=statement.hash, by=by))
+
+    def _flaw(self, what: str, place: Place, number: int, message: str) -> None:
+        if len(self._others) >= MOST_FLAWS:
+            self._others_left_out += 1
+            return
+        self._others.append(Flaw(what=what, file=place.file, line=place.line, number=number, message=message))

@@ -1,0 +1,30 @@
+"""The names of a shared server: users, groups, paths and units (ADR 19). Read on every command: no imports."""
+
+#: The system user that the daemon is, and its group; nobody else is in it.
+USER = "corral"
+#: Who may speak to the daemon, and which OS users belong to agents and not to people.
+MEMBERS = "corral-members"
+AGENTS = "corral-agents"
+GROUPS = (USER, MEMBERS, AGENTS)
+SHELL = "/usr/sbin/nologin"
+
+HOME = "/var/lib/corral"
+RUNTIME = "/run/corral"
+SOCKET = f"{RUNTIME}/daemon.sock"
+KEEPERS = f"{RUNTIME}/keepers"
+CONFIG = "/etc/corral"
+SETTINGS = f"{CONFIG}/host.json"
+#: What root notes of this host: here are the users whose linger was turned on for Corral's sake.
+NOTES = "/var/lib/corral-host"
+LINGER_NOTES = f"{NOTES}/linger"
+PROGRAMS = "/usr/local/libexec/corral"
+HELPER = f"{PROGRAMS}/helper"
+SUDOERS = "/etc/sudoers.d/corral"
+TMPFILES = "/etc/tmpfiles.d/corral.conf"
+SERVICE = "corral.service"
+SERVICE_FILE = f"/etc/systemd/system/{SERVICE}"
+KEEPER_SERVICE = "corral-keeper.service"
+KEEPER_SERVICE_FILE = f"/etc/systemd/user/{KEEPER_SERVICE}"
+#: Below the home of each user, beside an instance of the user's own.
+KEEPER_HOME = ".local/state/corral-host"
+WORKSPACES = "/srv/corral"

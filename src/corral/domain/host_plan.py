@@ -1,0 +1,292 @@
+"""What is to be done so that a host is set up, or is as it was before: wanted against seen. Pure.
+
+A plan is a list of steps, in order, each of which can be shown to a person before it is taken. Every step says what
+makes it necessary, so nothing is planned for what is as it should be: the plan of a host that is set up is empty, and
+the plan of one whose set-up was interrupted is the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from corral.domain.errors import RefusedError
+from corral.domain.host_layout import Directory, File, Layout
+from corral.domain.host_names import (
+    GROUPS,
+    HOME,
+    KEEPER_SERVICE,
+    KEEPER_SERVICE_FILE,
+    NOTES,
+    RUNTIME,
+    SERVICE,
+    SERVICE_FILE,
+    SHELL,
+    USER,
+)  # fmt: skip
+
+# The steps there are.
+ADD_GROUP = "add_group"
+ADD_USER = "add_user"
+MAKE_DIRECTORY = "make_directory"
+WRITE_FILE = "write_file"
+RELOAD_UNITS = "reload_units"
+ENABLE_SERVICE = "enable_service"
+START_SERVICE = "start_service"
+RELOAD_MANAGER = "reload_manager"
+LINGER_ON = "linger_on"
+DISABLE_SERVICE = "disable_service"
+STOP_KEEPER = "stop_keeper"
+LINGER_OFF = "linger_off"
+REMOVE_FILE = "remove_file"
+REMOVE_DIRECTORY = "remove_directory"
+REMOVE_TREE = "remove_tree"
+DELETE_USER = "delete_user"
+DELETE_GROUP = "delete_group"
+
+DIRECTORY = "directory"
+FILE = "file"
+#: Below are people and agents no more, but accounts of the system.
+LOWEST_UID = 1000
+
+
+@dataclass(frozen=True)
+class PathSeen:
+    """What is at a path: its kind (`directory`, `file`, or another word), whose it is, and what a file says."""
+
+    kind: str
+    owner: str
+    group: str
+    mode: int
+    text: str | None = None
+    empty: bool = False
+
+
+@dataclass(frozen=True)
+class UserSeen:
+    """The account that has the name of the daemon's user."""
+
+    uid: int
+    group: str
+    home: str
+    shell: str
+
+
+@dataclass(frozen=True)
+class ServiceSeen:
+    """The daemon's unit, as the manager of the system has it."""
+
+    enabled: bool = False
+    active: bool = False
+    #: The manager has not read the file as it is now.
+    unread: bool = False
+    #: What runs was started before the file became what it is.
+    stale: bool = False
+
+
+@dataclass(frozen=True)
+class PersonSeen:
+    """A user in one of the groups of this host."""
+
+    name: str
+    uid: int
+    lingers: bool
+    #: Its manager runs.
+    has_manager: bool = False
+    #: Its keeper runs.
+    has_keeper: bool = False
+    #: Where its keeper has things, if it ever had.
+    keeper_home: str = ""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A host as it is."""
+
+    groups: frozenset[str] = frozenset()
+    user: UserSeen | None = None
+    paths: Mapping[str, PathSeen] = field(default_factory=dict)
+    service: ServiceSeen = ServiceSeen()
+    people: Sequence[PersonSeen] = ()
+    #: Users whose linger was turned on for Corral's sake.
+    linger_notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do: the kind of step, what it is about, what a person reads, and why it is necessary."""
+
+    action: str
+    subject: str
+    about: str
+    why: str
+
+    def as_json(self) -> dict[str, str]:
+        return {"action": self.action, "subject": self.subject, "about": self.about, "why": self.why}
+
+
+def setup(wanted: Layout, seen: Seen) -> list[Step]:
+    """What is missing, in the order in which it can be done. `RefusedError` where something else is in the way."""
+    _refuse_a_foreign_user(seen)
+    steps = [
+        Step(ADD_GROUP, name, f"add the system group {name}", "missing") for name in GROUPS if name not in seen.groups
+    ]
+    if seen.user is None:
+        steps.append(Step(ADD_USER, USER, f"add the system user {USER}, which nobody can log in as", "missing"))
+    for directory in wanted.directories:
+        steps.extend(_directory(directory, seen.paths.get(directory.path)))
+    written = [step for file in wanted.files for step in _file(file, seen.paths.get(file.path))]
+    steps.extend(written)
+    steps.extend(_service(seen.service, {step.subject for step in written}))
+    steps.extend(_people(seen, KEEPER_SERVICE_FILE in {step.subject for step in written if step.why != "missing"}))
+    return steps
+
+
+def remove(wanted: Layout, seen: Seen, *, purge: bool) -> list[Step]:
+    """What takes all of it away again, rights first. Without `purge`, data stays and with it the names that own it."""
+    steps = list(_disarm(wanted, seen))
+    for person in seen.people:
+        if person.has_keeper:
+            about = f"stop {KEEPER_SERVICE} of {person.name}; terminals and agents stay"
+            steps.append(Step(STOP_KEEPER, person.name, about, "it runs"))
+    steps.extend(
+        Step(LINGER_OFF, name, f"turn linger of {name} off again", "it was turned on for Corral")
+        for name in seen.linger_notes
+    )
+    steps.extend(_remove_files(wanted, seen))
+    steps.extend(_tidy(wanted, seen))
+    if purge:
+        steps.extend(
+            Step(REMOVE_TREE, one.path, f"remove {one.path} with all that is in it", "purge")
+            for one in wanted.directories
+            if one.data and one.path in seen.paths
+        )
+        if seen.user is not None:
+            steps.append(Step(DELETE_USER, USER, f"delete the user {USER}", "purge"))
+        steps.extend(
+            Step(DELETE_GROUP, name, f"delete the group {name}", "purge") for name in GROUPS if name in seen.groups
+        )
+    return steps
+
+
+def left_behind(wanted: Layout, seen: Seen, *, purge: bool) -> list[str]:
+    """What `remove` does not take away, in words."""
+    # What is in people's homes is theirs to remove.
+    left = [f"{person.keeper_home}, of the keeper of {person.name}" for person in seen.people if person.keeper_home]
+    if purge:
+        return left
+    left += [f"{one.path} with its data" for one in wanted.directories if one.data and one.path in seen.paths]
+    names = [f"the user {USER}"] if seen.user is not None else []
+    return [*left, *names, *(f"the group {name}" for name in GROUPS if name in seen.groups)]
+
+
+def _refuse_a_foreign_user(seen: Seen) -> None:
+    user = seen.user
+    if user is None:
+        return
+    if user.uid == 0 or user.uid >= LOWEST_UID or user.group != USER or user.home != HOME or user.shell != SHELL:
+        raise RefusedError(
+            f"there is a user {USER} already (uid {user.uid}, group {user.group}, home {user.home}, shell {user.shell})"
+            f" that is not the system user which the daemon is to be (group {USER}, home {HOME}, shell {SHELL})",
+            "rename that account, or make it such a one with usermod, and run this again",
+        )
+
+
+def _directory(wanted: Directory, seen: PathSeen | None) -> Iterator[Step]:
+    about = f"make the directory {wanted.path} ({wanted.owner}:{wanted.group} {wanted.mode:04o})"
+    if seen is None:
+        yield Step(MAKE_DIRECTORY, wanted.path, about, "missing")
+        return
+    if seen.kind != DIRECTORY:
+        raise _in_the_way(wanted.path, seen)
+    difference = _difference(wanted.owner, wanted.group, wanted.mode, seen)
+    if difference:
+        yield Step(MAKE_DIRECTORY, wanted.path, about.replace("make", "correct", 1), difference)
+
+
+def _file(wanted: File, seen: PathSeen | None) -> Iterator[Step]:
+    about = f"write {wanted.path} (root:{wanted.group} {wanted.mode:04o}), {wanted.about}"
+    if seen is None:
+        yield Step(WRITE_FILE, wanted.path, about, "missing")
+        return
+    if seen.kind != FILE:
+        raise _in_the_way(wanted.path, seen)
+    difference = _difference("root", wanted.group, wanted.mode, seen)
+    if seen.text != wanted.text:
+        difference = ", ".join(filter(None, (difference, "its text is another")))
+    if difference:
+        yield Step(WRITE_FILE, wanted.path, about, difference)
+
+
+def _service(service: ServiceSeen, written: set[str]) -> Iterator[Step]:
+    units = written & {SERVICE_FILE, KEEPER_SERVICE_FILE}
+    if units or service.unread:
+        yield Step(RELOAD_UNITS, SERVICE, "have systemd read its units again", "they changed")
+    if not service.enabled:
+        yield Step(ENABLE_SERVICE, SERVICE, f"enable {SERVICE}: the daemon starts at boot", "not enabled")
+    if not service.active:
+        yield Step(START_SERVICE, SERVICE, f"start {SERVICE}", "not running")
+    elif service.stale or service.unread or SERVICE_FILE in units:
+        yield Step(START_SERVICE, SERVICE, f"start {SERVICE} anew; agents go on", "it runs by an older unit")
+
+
+def _people(seen: Seen, unit_changed: bool) -> Iterator[Step]:
+    for person in seen.people:
+        if person.has_manager and unit_changed:
+            yield Step(
+                RELOAD_MANAGER,
+                person.name,
+                f"have the service manager of {person.name} read its units again",
+                "they changed",
+            )
+        if not person.lingers:
+            about = f"turn linger of {person.name} on: the keeper runs without a log-in"
+            yield Step(LINGER_ON, person.name, about, "linger is off")
+
+
+def _disarm(wanted: Layout, seen: Seen) -> Iterator[Step]:
+    # The daemon ends first, then the right to be root goes: half of this leaves nobody with more than before.
+    if seen.service.active or seen.service.enabled:
+        yield Step(DISABLE_SERVICE, SERVICE, f"stop {SERVICE} and disable it", "it is enabled or runs")
+    if wanted.sudoers.path in seen.paths:
+        yield _removal(wanted.sudoers.path)
+
+
+def _remove_files(wanted: Layout, seen: Seen) -> Iterator[Step]:
+    for file in wanted.files:
+        if file != wanted.sudoers and file.path in seen.paths:
+            yield _removal(file.path)
+    if {SERVICE_FILE, KEEPER_SERVICE_FILE} & set(seen.paths) or seen.service.unread:
+        yield Step(RELOAD_UNITS, SERVICE, "have systemd read its units again", "they changed")
+
+
+def _removal(path: str) -> Step:
+    return Step(REMOVE_FILE, path, f"remove {path}", "it is there")
+
+
+def _tidy(wanted: Layout, seen: Seen) -> Iterator[Step]:
+    for path in (RUNTIME, NOTES):  # with all that is in them: sockets and notes of ours
+        if path in seen.paths:
+            yield Step(REMOVE_TREE, path, f"remove {path}", "it is there")
+    for directory in reversed(wanted.directories):
+        path = directory.path
+        if directory.data or path.startswith((RUNTIME, NOTES)) or path not in seen.paths:
+            continue
+        # Others may have things in it too; then it was not made for us alone, and stays.
+        if seen.paths[path].empty or any(other.startswith(path + "/") for other in seen.paths):
+            yield Step(REMOVE_DIRECTORY, path, f"remove {path}, if nothing else is in it", "it is there")
+
+
+def _difference(owner: str, group: str, mode: int, seen: PathSeen) -> str:
+    parts = []
+    if (seen.owner, seen.group) != (owner, group):
+        parts.append(f"it belongs to {seen.owner}:{seen.group}")
+    if seen.mode != mode:
+        parts.append(f"its mode is {seen.mode:04o}")
+    return ", ".join(parts)
+
+
+def _in_the_way(path: str, seen: PathSeen) -> RefusedError:
+    return RefusedError(
+        f"{path} is there and is a {seen.kind}, which Corral does not replace", f"look at it, then: rm {path}"
+    )

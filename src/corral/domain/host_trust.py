@@ -1,0 +1,53 @@
+"""Whether the programs that a shared server is to run are root's alone to change and everybody's to read. Pure."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from corral.domain.errors import RefusedError
+
+#: As many are named; whoever puts one right usually puts all of them right.
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file or directory that is run, loaded, or passed on the way to such a one."""
+
+    path: str
+    uid: int
+    gid: int
+    mode: int
+
+
+def weaknesses(entries: Iterable[Entry]) -> list[str]:
+    """What is wrong with each that is not as it must be, in a sentence."""
+    return [f"{entry.path} {fault}" for entry in entries if (fault := _fault(entry))]
+
+
+def refuse_weak(python: str, entries: Iterable[Entry]) -> None:
+    """Refuse to have the daemon, and every user's keeper, run what others than root could change."""
+    found = weaknesses(entries)
+    if not found:
+        return
+    more = f" (and {len(found) - _NAMED} more)" if len(found) > _NAMED else ""
+    raise RefusedError(
+        f"this Corral is run by {python}, which a shared server cannot run: {'; '.join(found[:_NAMED])}{more}",
+        "install it for everybody, as root: python3 -m venv /opt/corral && /opt/corral/bin/pip install CORRAL, "
+        "then sudo /opt/corral/bin/corral host setup",
+    )
+
+
+def _fault(entry: Entry) -> str:
+    if stat.S_ISLNK(entry.mode):
+        return "" if entry.uid == 0 else f"belongs to uid {entry.uid}, not to root"
+    if entry.uid != 0:
+        return f"belongs to uid {entry.uid}, not to root"
+    if entry.mode & 0o002 or (entry.mode & 0o020 and entry.gid != 0):
+        return f"can be written by others (mode {stat.S_IMODE(entry.mode):04o})"
+    needed = 0o005 if stat.S_ISDIR(entry.mode) else 0o004
+    if entry.mode & needed != needed:
+        return f"cannot be read by everybody (mode {stat.S_IMODE(entry.mode):04o})"
+    return ""

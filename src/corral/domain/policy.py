@@ -1,0 +1,139 @@
+"""What a policy is asked, and what it answers: both as values, whoever decides and wherever that is.
+
+A question says who wants to do what on which thing. Its document is the `input` of the Rego in `corral/policy` and of a
+host's own; the names in it are a contract. A request about several agents is several questions, one for each; so is a
+list, of which only those rows are told that the caller may know (`ROWS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: Where the decision is, in Rego: `data.corral.decision`.
+PACKAGE, ENTRY_POINT = "corral", "decision"
+
+# How one joins a terminal: `mode` of the verbs that are about that.
+OBSERVE, DRIVE, MODERATE = MODES = ("observe", "drive", "moderate")
+MODED = frozenset(("attach", "join_session"))
+
+# What a question can be about: `kind`.
+AGENT, TEAM, HOST, PERSON = KINDS = ("agent", "team", "host", "person")
+
+#: Lists whose rows have more in them than a list gives away: a row is told to whoever may do this with its agent.
+ROWS = {"list_entries": "show_entry", "watch_entries": "show_entry"}
+
+# The rules of denials that no policy made: none was asked, or what it said is no decision.
+NO_ANSWER = "no_answer"
+NO_DECISION = "no_decision"
+TIMED_OUT = "timed_out"
+BUSY = "busy"
+TOO_LARGE = "too_large"
+NOT_PLAIN = "not_plain"
+NO_POLICY = "no_policy"
+
+#: A reason is one sentence. What is longer is cut, so that no policy fills logs and journals.
+_LONGEST_RULE, _LONGEST_REASON = 200, 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Caller:
+    """Who asks: the OS user as the kernel names it, what it is to this host, and the agent that it is, if it is one."""
+
+    user: str
+    uid: int = -1
+    #: Of an agent: that the person whom it works for is one.
+    member: bool = False
+    role: str = ""
+    #: TEAM/AGENT. Then nothing of the person counts: neither role nor teams.
+    agent: str = ""
+    #: The teams that the person is in.
+    teams: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """What it is asked about. What does not exist yet belongs to whoever makes it."""
+
+    kind: str = HOST
+    team: str = ""
+    #: Empty if it is about the team as a whole.
+    agent: str = ""
+    #: The person whose it is: who runs the agent, who has the team up, whose mailbox it is.
+    owner: str = ""
+    #: The role of that person; empty if they have none, or it is not known. Then nobody looks after them.
+    owner_role: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """May this caller do that on this target?"""
+
+    #: The name of a handler of the API: `send`, `logs`, `attach`.
+    verb: str
+    who: Caller
+    on: Target
+    #: What counts for this verb alone: `mode` of attach, `role` of the member that is added or removed.
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    def document(self) -> dict[str, object]:
+        """The `input` of a policy. The same question is the same document, with its keys in the same order."""
+        who, on = self.who, self.on
+        return {
+            "verb": self.verb,
+            "who": {
+                "uid": who.uid,
+                "user": who.user,
+                "member": who.member,
+                "role": who.role,
+                "agent": who.agent,
+                "teams": sorted(who.teams),
+            },
+            "on": {
+                "team": on.team,
+                "agent": on.agent,
+                "owner": on.owner,
+                "owner_role": on.owner_role,
+                "kind": on.kind,
+            },
+            "with": {key: self.facts[key] for key in sorted(self.facts)},
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What the policy says: whether, by which rule, and why in one sentence."""
+
+    allow: bool
+    rule: str
+    reason: str
+
+    def as_json(self) -> dict[str, object]:
+        return {"allow": self.allow, "rule": self.rule, "reason": self.reason}
+
+
+def denied(rule: str, reason: str) -> Decision:
+    """A denial."""
+    return Decision(allow=False, rule=rule, reason=reason)
+
+
+def decision_of(answer: object) -> Decision:
+    """The decision that an engine's answer is. Whatever is no decision in every detail is a denial that says so.
+
+    None stands for an answer that is undefined: no rule of the policy came to one.
+    """
+    if answer is None:
+        return denied(NO_ANSWER, "the policy gives no answer to this question, so it is denied")
+    if not isinstance(answer, dict):
+        return denied(NO_DECISION, f"the policy answered with {_a_word_for(answer)} and no decision, so it is denied")
+    allow, rule, reason = (answer.get(key) for key in ("allow", "rule", "reason"))
+    if not isinstance(allow, bool):
+        return denied(NO_DECISION, f"allow is {_a_word_for(allow)} in the policy's answer, so it is denied")
+    if not isinstance(rule, str) or not rule or not isinstance(reason, str):
+        return denied(NO_DECISION, "the policy's answer names no rule and reason, so it is denied")
+    return Decision(allow=allow, rule=rule[:_LONGEST_RULE], reason=reason[:_LONGEST_REASON])
+
+
+def _a_word_for(value: object) -> str:
+    words = {type(None): "missing", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
+    return words.get(type(value), "a list" if isinstance(value, list) else "an object")

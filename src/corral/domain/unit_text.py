@@ -1,0 +1,13 @@
+"""Words as systemd reads them in a unit file. Pure."""
+
+from __future__ import annotations
+
+
+def quoted(word: str) -> str:
+    """One word of a command line: systemd expands nothing in it."""
+    return f'"{escaped(word).replace("$", "$$")}"'
+
+
+def escaped(text: str) -> str:
+    """As systemd reads it within double quotes."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")

@@ -1,0 +1,63 @@
+# What roles may do, by the tables of data.json: a verb is an act, and a role has acts granted, each as far as some scopes
+# reach.
+package corral
+
+# Whoever speaks as an agent is that and nothing else: the role of the person it works for counts for nothing.
+role := "agent" if input.who.agent != ""
+
+role := input.who.role if input.who.agent == ""
+
+# Without a mode one attaches to type.
+mode := object.get(input["with"], "mode", "drive")
+
+# What these are depends on how it is meant.
+moded := {"attach", "join_session"}
+
+act := data.tables.modes[mode] if {
+	input.verb in moded
+} else := data.tables.verbs[input.verb] if {
+	not input.verb in moded
+} else := "host" if {
+	startswith(input.verb, "host_")
+}
+
+# A team may have granted its own; then what the host grants is not looked at.
+scopes := data.tables.teams[input.on.team][role].grants[act] if {
+	data.tables.teams[input.on.team][role].grants[act]
+} else := data.tables.roles[role].grants[act]
+
+allow[rule] := reason if {
+	some scope in scopes
+	reaches(scope)
+	rule := concat(".", [role, act, scope])
+	reason := concat(" ", [called, "may", data.tables.acts[act], data.tables.scopes[scope]])
+}
+
+deny["not_a_member"] := reason if {
+	not input.who.member
+	reason := concat(" ", [input.who.user, "is no member of this host"])
+}
+
+# Who may let people in may not make them mightier than themselves.
+deny["gives_too_much"] := reason if {
+	act == "members"
+	not gives_within_bounds
+	reason := concat(" ", [called, "may give and take some roles only, and not this one"])
+}
+
+gives_within_bounds if input["with"].role in data.tables.roles[role].gives
+
+# Whoever has the role of agents and cannot show which one it is, is none.
+deny["unknown_agent"] := reason if {
+	input.who.role == "agent"
+	input.who.agent == ""
+	reason := concat(" ", [input.who.user, "has the role of agents, and did not show which agent it is"])
+}
+
+# A part that is missing makes rules undefined, also those that forbid.
+deny["incomplete"] := "the question lacks a part" if not is_whole
+
+is_whole if {
+	is_object(input.on)
+	is_object(input["with"])
+}

@@ -1,0 +1,98 @@
+"""Recordings of terminals: what the daemon may ask of a keeper, and where a keeper puts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from corral.ports.record import Record
+
+
+class RecordingOrder(Record, frozen=True):
+    """Whether the terminals of a team are recorded."""
+
+    on: bool = False
+    #: Seconds, and bytes of one agent, that are kept.
+    keep: float = 0.0
+    max_size: int = 0
+    #: By agent, the variables whose values are masked.
+    masked: dict[str, list[str]] = msgspec.field(default_factory=dict)
+
+
+class RecordingShown(Record, frozen=True):
+    """A recording that there is."""
+
+    #: By it, it is read.
+    id: str
+    #: Unix time of its beginning, and of the last that was written.
+    began: float
+    ended: float
+    bytes: int
+
+
+class RecordingPiece(Record, frozen=True):
+    """A piece of a recording as it is on the disk. An empty one is the end, for now."""
+
+    data: bytes = b""
+
+
+class Recordings(Protocol):
+    """A part of `ports.keeper.Keeper`."""
+
+    async def record(self, team: str, order: RecordingOrder) -> None:
+        """Record the terminals of a team from now on, or no more."""
+
+    async def recordings(self, team: str, agent: str) -> list[RecordingShown]:
+        """What there is of an agent, the oldest first."""
+
+    async def read_recording(self, team: str, agent: str, recording: str, *, after: int) -> RecordingPiece:
+        """What comes after so many bytes; `NotFoundError` if there is no such recording."""
+
+
+class Cast(Protocol):
+    """One recording that is being written. Times are unix seconds. Errors of the disk are raised by `flush`."""
+
+    @property
+    def id(self) -> str:
+        """By it, it is read."""
+
+    def output(self, at: float, data: bytes) -> None:
+        """What a terminal showed."""
+
+    def resized(self, at: float, columns: int, rows: int) -> None:
+        """It has another size."""
+
+    def marked(self, at: float, text: str) -> None:
+        """Something happened that is worth finding again."""
+
+    @property
+    def full(self) -> bool:
+        """It is so long that the next one should be begun."""
+
+    def flush(self) -> None:
+        """Write what was taken. What the disk does not take is dropped."""
+
+    def close(self) -> None:
+        """Write the rest, with what was held back in case it became a secret."""
+
+
+class Casts(Protocol):
+    """The recordings of one agent."""
+
+    def begin(self, *, run: str, at: float, size: tuple[int, int], secrets: Mapping[str, str], max_size: int) -> Cast:
+        """A new one."""
+
+    def listed(self) -> list[RecordingShown]:
+        """Those that there are, the oldest first."""
+
+    def read(self, recording: str, after: int) -> bytes:
+        """A piece of one; `NotFoundError` if it is not there."""
+
+    def sweep(self, *, older_than: float, max_size: int, spare: str) -> int:
+        """Throw away what is too old, and the oldest of what is too much, but not `spare`; how many."""
+
+
+#: Opens the recordings of an agent (team, agent).
+OpenCasts = Callable[[str, str], Casts]

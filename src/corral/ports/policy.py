@@ -1,0 +1,37 @@
+"""Who decides what callers may do, and who knows what they are."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from corral.domain.policy import Caller, Decision, Question, Target
+
+
+class Policy(Protocol):
+    """Decides. The same question gets the same answer, whether an engine on this host finds it or an OPA server."""
+
+    async def decide(self, question: Question) -> Decision:
+        """May this be done? Never raises: without an answer, in time and in order, it is a denial that says why."""
+
+    async def close(self) -> None:
+        """Let go of what it holds. Nothing is asked of it any more."""
+
+
+class Facts(Protocol):
+    """What is known of people and of what is theirs, for whoever asks about somebody else's request."""
+
+    def caller(self, user: str) -> Caller | None:
+        """The person as a policy sees them; None if nothing is known of them."""
+
+    def target(self, team: str, agent: str) -> Target | None:
+        """The agent, or without a name the team, with whose it is; None if there is none of that name."""
+
+
+class NoFacts:
+    """Facts where there are no members: nothing is known of anybody."""
+
+    def caller(self, user: str) -> Caller | None:  # noqa: ARG002 - the port's
+        return None
+
+    def target(self, team: str, agent: str) -> Target | None:  # noqa: ARG002 - the port's
+        return None

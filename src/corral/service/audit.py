@@ -1,0 +1,371 @@
+"""The audit trail as a use case: what was decided, and what came of it. Group-committed: many entries, one write.
+
+| what | when it returns |
+|---|---|
+| `decided` | the kernel has the decision, so it is in the trail if the daemon is killed in the middle of the deed |
+| `durable` | the decision is on the disk, so it is there if the power fails. Before anybody is told of the deed |
+| `done`, `noted` | at once. What came of it is written within 20 ms, and on the disk within about a second |
+
+So a daemon that is killed can leave a decision without an outcome, which says just that: allowed, and nobody knows what
+came of it. It can lose what was read, and by whom, in the last 20 ms before its death. It loses no decision to act.
+
+If the trail cannot be written, whoever asks is refused. What happened already stays in line until it can be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from corral.background import Background
+from corral.domain.audit import ITSELF, Actor, Entry, Note, Target
+from corral.domain.audit_detail import bounded, bounded_actor, bounded_target, field_text
+from corral.domain.audit_filter import Wanted
+from corral.domain.audit_terms import AuditTerms
+from corral.domain.errors import CorralError
+from corral.domain.timestamps import timestamp
+from corral.ports.audit import AuditTrail, Reached
+from corral.service.audit_shipping import Shipping
+
+log = logging.getLogger("corral.audit")
+
+#: Entries about the trail itself, besides those that the trail writes.
+LOST = "audit.lost"
+RESUMED = "audit.resumed"
+#: Entries of what happened that wait for room on the disk. What comes after them is counted.
+MOST_WAITING = 10_000
+#: So many in line, and whoever reads waits as well: nobody is faster than the disk for long.
+_CROWDED = 2_000
+#: Written at once.
+_BATCH = 1_000
+#: What nobody waits for is written so soon, or with so many others, or with the next that somebody waits for.
+_SOON_SECONDS, _SOON_ENTRIES = 0.02, 200
+#: So soon what nobody waits for is on the disk.
+_SYNC_SECONDS = 1.0
+_PAGE = 500
+
+
+@dataclass(slots=True, kw_only=True)
+class Decision:
+    """Something that was decided, to tell what came of it."""
+
+    note: Note
+    #: Its number in the trail, once it is written.
+    number: int = 0
+
+    @property
+    def trace(self) -> str:
+        return self.note.trace
+
+
+class Audit:
+    """The use case."""
+
+    def __init__(
+        self, trail: AuditTrail, terms: AuditTerms, now: Callable[[], float], shipping: Shipping | None = None
+    ) -> None:
+        self._trail = trail
+        self._terms = terms
+        self._now = now
+        self._shipping = shipping
+        self._background = Background()
+        #: What waits to be written: each with whom to tell, if somebody asks whether it may go on.
+        self._line: list[tuple[Note, asyncio.Future[int] | None]] = []
+        #: How many of them nobody waits for.
+        self._kept = 0
+        self._lost = 0
+        self._writing = False
+        self._writer: asyncio.Task[None] | None = None
+        self._soon: asyncio.TimerHandle | None = None
+        #: Why the last write failed; None if it did not.
+        self._trouble: CorralError | None = None
+        #: The last entry that was written, and the last one that is on the disk.
+        self._written = self._synced = 0
+        self._sync_waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self._syncing = False
+        self._sync_timer: asyncio.TimerHandle | None = None
+        self._checkpoint_timer: asyncio.TimerHandle | None = None
+        self._grew = asyncio.Event()
+
+    # Telling
+
+    async def decided(
+        self,
+        who: Actor,
+        verb: str,
+        on: Target,
+        *,
+        allowed: bool,
+        rule: str = "",
+        outcome: str = "",
+        detail: Mapping[str, object] | None = None,
+    ) -> Decision:
+        """Write a decision down, before it is acted on. `RefusedError` if that cannot be: then nothing may be done.
+
+        It begins its way to the disk at once; `durable` waits for its arrival. One that is not allowed has its outcome
+        with it, as nothing will come of it.
+        """
+        note = self._note(who, verb, on, allowed, rule, outcome, detail or {}, secrets.token_hex(8))
+        number = await self._asked(note)
+        self._begin_sync()
+        return Decision(note=note, number=number)
+
+    async def durable(self, decision: Decision) -> None:
+        """Return when the decision is on the disk. Raises if it never will be."""
+        if decision.number > self._synced:
+            arrived: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._sync_waiters.append((decision.number, arrived))
+            self._begin_sync()
+            await arrived
+
+    def done(self, decision: Decision, outcome: str, detail: Mapping[str, object] | None = None) -> None:
+        """Tell what came of a decision: an entry with the same trace id. It is written in its turn."""
+        said = decision.note
+        self._told(self._note(said.who, said.verb, said.on, said.allowed, said.rule, outcome, detail or {}, said.trace))
+
+    async def ready(self) -> None:
+        """Return at once if what is told can be written, as far as is known; else try, and raise if it cannot.
+
+        To be waited for before something is read, which `noted` tells of when it was.
+        """
+        if self._trouble is not None:
+            await self._asked(self._note(ITSELF, RESUMED, Target(), True, "", "ok", {}, ""))
+        elif len(self._line) >= _CROWDED and self._writer is not None:
+            await asyncio.shield(self._writer)
+
+    def noted(
+        self,
+        who: Actor,
+        verb: str,
+        on: Target,
+        *,
+        rule: str = "",
+        outcome: str,
+        detail: Mapping[str, object] | None = None,
+    ) -> str:
+        """Tell of something that was allowed and has happened, decision and outcome in one entry: its trace id."""
+        note = self._note(who, verb, on, True, rule, outcome, detail or {}, secrets.token_hex(8))
+        self._told(note)
+        return note.trace
+
+    def _note(
+        self,
+        who: Actor,
+        verb: str,
+        on: Target,
+        allowed: bool,
+        rule: str,
+        outcome: str,
+        detail: Mapping[str, object],
+        trace: str,
+    ) -> Note:
+        return Note(
+            time=timestamp(self._now()),
+            who=bounded_actor(who),
+            verb=field_text(verb),
+            on=bounded_target(on),
+            allowed=allowed,
+            rule=field_text(rule),
+            outcome=field_text(outcome),
+            detail=bounded(detail) if detail else {},
+            trace=trace,
+        )
+
+    # Writing
+
+    async def _asked(self, note: Note) -> int:
+        """Return when it is written, with its number. Raises if it cannot be."""
+        written: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._line.append((note, written))
+        self._begin_writing()
+        # Whoever asked may go away; its decision is written all the same.
+        return await asyncio.shield(written)
+
+    def _told(self, note: Note) -> None:
+        if self._kept >= MOST_WAITING:
+            self._lost += 1
+            return
+        self._kept += 1
+        self._line.append((note, None))
+        if len(self._line) >= _SOON_ENTRIES:
+            self._begin_writing()
+        elif self._soon is None and not self._writing:
+            self._soon = asyncio.get_running_loop().call_later(_SOON_SECONDS, self._begin_writing)
+
+    def _begin_writing(self) -> None:
+        if self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
+        if self._line and not self._writing:
+            self._writing = True
+            self._writer = self._background.spawn(self._write_all(), name="audit")
+
+    async def _write_all(self) -> None:
+        try:
+            while self._line:
+                line, self._line = self._line[:_BATCH], self._line[_BATCH:]
+                if self._lost and self._trouble is None:
+                    counted = self._note(ITSELF, LOST, Target(), True, "", "failed", {"entries": self._lost}, "")
+                    line.append((counted, None))
+                    self._kept += 1
+                    self._lost = 0
+                try:
+                    reached = await self._trail.append([note for note, _ in line])
+                except CorralError as error:
+                    self._refuse(line, error)
+                    return
+                self._trouble = None
+                await self._settle(line, reached)
+        finally:
+            self._writing = False
+
+    def _refuse(self, line: Sequence[tuple[Note, asyncio.Future[int] | None]], error: CorralError) -> None:
+        """Nothing was written: whoever asks is refused, and what happened already waits for the next try."""
+        if self._trouble is None:
+            log.error("%s", error)
+        self._trouble = error
+        waiting = [*line, *self._line]
+        self._line = [one for one in waiting if one[1] is None]
+        for _, written in waiting:
+            if written is not None and not written.done():
+                written.set_exception(error)
+                written.exception()  # whoever asked may have gone away
+
+    async def _settle(self, line: Sequence[tuple[Note, asyncio.Future[int] | None]], reached: Reached) -> None:
+        first = reached.number - len(line) + 1
+        self._written = reached.number
+        for at, (_, written) in enumerate(line):
+            if written is None:
+                self._kept -= 1
+            elif not written.done():
+                written.set_result(first + at)
+        self._grew.set()
+        self._grew = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        if self._sync_timer is None:
+            self._sync_timer = loop.call_later(_SYNC_SECONDS, self._sync_in_time)
+        if reached.unsigned >= self._terms.checkpoint_entries:
+            await self._checkpoint()
+        elif self._checkpoint_timer is None:
+            self._checkpoint_timer = loop.call_later(self._terms.checkpoint_every, self._checkpoint_in_time)
+
+    # The disk
+
+    def _sync_in_time(self) -> None:
+        self._sync_timer = None
+        if self._synced < self._written:
+            self._begin_sync()
+
+    def _begin_sync(self) -> None:
+        if not self._syncing:
+            self._syncing = True
+            self._background.spawn(self._sync_all(), name="audit sync")
+
+    async def _sync_all(self) -> None:
+        try:
+            while self._synced < self._written:
+                try:
+                    self._synced = await self._trail.sync()
+                except CorralError as error:
+                    self._trouble = error
+                    for _, arrived in self._sync_waiters:
+                        if not arrived.done():
+                            arrived.set_exception(error)
+                            arrived.exception()
+                    self._sync_waiters.clear()
+                    return
+                waiters, self._sync_waiters = self._sync_waiters, []
+                for number, arrived in waiters:
+                    if number > self._synced:
+                        self._sync_waiters.append((number, arrived))
+                    elif not arrived.done():
+                        arrived.set_result(None)
+                if not self._sync_waiters:
+                    return  # the timer takes care of what nobody waits for
+        finally:
+            self._syncing = False
+
+    def _checkpoint_in_time(self) -> None:
+        self._checkpoint_timer = None
+        self._background.spawn(self._checkpoint(), name="audit checkpoint")
+
+    async def _checkpoint(self) -> None:
+        if self._checkpoint_timer is not None:
+            self._checkpoint_timer.cancel()
+            self._checkpoint_timer = None
+        try:
+            line = await self._trail.checkpoint()
+        except CorralError as error:
+            log.error("no checkpoint could be signed: %s", error)
+            self._trouble = error
+            return
+        self._ship(line)
+
+    def _ship(self, line: bytes | None) -> None:
+        if line is not None and self._shipping is not None:
+            self._shipping.ship(line)
+
+    # Reading
+
+    async def read(
+        self,
+        wanted: Wanted,
+        may_see: Callable[[Entry], bool],
+        *,
+        last: int | None = None,
+        after: int = 0,
+        follow: bool = False,
+    ) -> AsyncGenerator[Entry, None]:
+        """Entries that are wanted and may be seen by whoever asks, in order; with `follow`, as long as it is heard.
+
+        `may_see` is asked about each entry, in another thread: it is a pure function of the entry. What it says no to
+        is left out without a trace; numbers tell that something is there.
+        """
+
+        def fits(entry: Entry) -> bool:
+            return wanted.fits(entry) and may_see(entry)
+
+        if self._line and self._trouble is None:
+            self._begin_writing()  # whoever has done something finds it
+        if self._writer is not None:
+            await asyncio.shield(self._writer)
+        if last is not None:
+            for entry in await self._trail.last(last, fits) if last else []:
+                yield entry
+                after = entry.number
+            if not follow:
+                return
+            after = max(after, self._written)
+        while True:
+            grew = self._grew
+            found, reached = await self._trail.after(after, wanted.since, fits, _PAGE)
+            for entry in found:
+                yield entry
+            if reached == after:
+                if not follow:
+                    return
+                await grew.wait()
+            after = reached
+
+    # The end
+
+    async def close(self) -> None:
+        """Write, sign and ship what there is."""
+        for timer in (self._sync_timer, self._checkpoint_timer):
+            if timer is not None:
+                timer.cancel()
+        if self._line:
+            self._begin_writing()
+        if self._writer is not None:
+            await self._writer
+        if self._line or self._lost:
+            log.error("%d entries of the audit trail could not be written", len(self._line) + self._lost)
+        try:
+            self._ship(await self._trail.close())
+        except CorralError as error:
+            log.error("the audit trail could not be closed: %s", error)
+        if self._shipping is not None:
+            await self._shipping.close()

@@ -1,0 +1,19 @@
+"""What only people may do: an agent that answers for a person would give itself every permission."""
+
+from __future__ import annotations
+
+from corral.domain.errors import RefusedError
+from corral.domain.records import Who
+from corral.ports.dialogs import Peer
+from corral.service.reaching import keeper_soon
+from corral.supervise.supervisor import Supervisor
+
+
+async def must_be_a_person(supervisor: Supervisor, who: Who, peer: Peer, *, what: str, remedy: str) -> None:
+    """Raise `RefusedError` for whoever says that it is an agent, and for a process that is one, or of Corral's own.
+
+    In doubt it is no person. `what` is for people, and `remedy` is what helps whoever is not taken for one.
+    """
+    asked = f"from within {who.agent}" if who.agent else await (await keeper_soon(supervisor)).no_person(peer)
+    if asked:
+        raise RefusedError(f"{what} is for people, and this was asked {asked}", remedy)

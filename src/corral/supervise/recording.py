@@ -1,0 +1,41 @@
+"""Telling keepers which terminals are recorded: each once, and again when the settings or the keeper change."""
+
+from __future__ import annotations
+
+from corral.domain.spec_fingerprint import declared_variables
+from corral.ports.casts import RecordingOrder
+from corral.ports.keeper import Keeper
+from corral.supervise.registry import Registry
+
+
+class RecordingOrders:
+    """What was told to whom."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._told: dict[str, tuple[Keeper, RecordingOrder]] = {}
+
+    async def tell(self, keeper: Keeper, team: str) -> None:
+        """Have a keeper record what the team's file says. A keeper that was told so is not asked again."""
+        order = self._order(team)
+        told = self._told.get(team)
+        if order is None or (told is not None and told[0] is keeper and told[1] == order):
+            return
+        if told is None and not order.on:
+            return  # nobody ever said anything else
+        await keeper.record(team, order)
+        self._told[team] = (keeper, order)
+
+    def _order(self, team: str) -> RecordingOrder | None:
+        declared = self._registry.teams.get(team)
+        if declared is None:
+            self._told.pop(team, None)
+            return None
+        if not declared.recording.on:
+            return RecordingOrder()
+        # What the file gives an agent in its environment is the agent's business, and in no recording.
+        masked = {
+            agent.name: sorted(declared_variables(agent.fingerprint)) for agent in self._registry.of_team(team).values()
+        }
+        settings = declared.recording
+        return RecordingOrder(on=True, keep=settings.keep, max_size=settings.max_size, masked=masked)

@@ -1,0 +1,103 @@
+"""Puts the audit trail together: for the daemon, which writes it, and for commands that read its files themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from corral.domain.audit import Entry
+from corral.domain.audit_filter import Wanted
+from corral.places import Places
+
+if TYPE_CHECKING:
+    from corral.adapters.audit.reading import Reader
+    from corral.domain.audit_verify import Report
+    from corral.service.audit import Audit
+
+
+async def open_audit(places: Places, instance: str) -> Audit | None:
+    """The audit of an instance, if it is configured to have one. `CorralError` if it cannot be kept."""
+    from corral import __version__, config
+
+    terms = config.audit_terms(places)
+    if not terms.enabled:
+        return None
+    from corral.adapters.audit.shipping import Shipper
+    from corral.adapters.audit.writer import TrailWriter
+    from corral.service.audit import Audit
+    from corral.service.audit_shipping import Shipping
+
+    about = {"instance": instance, "version": __version__, "pid": os.getpid()}
+    trail = await TrailWriter.open(places.audit_dir, terms, time.time, about)
+    shipping = None
+    if terms.checkpoint_command or terms.checkpoint_directory:
+        shipping = Shipping(Shipper(terms.checkpoint_command, terms.checkpoint_directory))
+    return Audit(trail, terms, time.time, shipping)
+
+
+def verify(path: str, *, shipped: str, keys: list[str]) -> Report:
+    """Verify the trail at `path`."""
+    from corral.adapters.audit.verifying import verify
+
+    return verify(path, shipped=shipped, keys=keys)
+
+
+def public_key(path: str) -> bytes | None:
+    """The public key of the trail at `path`; None if it has none."""
+    from corral.adapters.audit.files import Directory
+    from corral.adapters.audit.keys import public_of
+
+    directory = Directory.look(path)
+    try:
+        return public_of(directory)
+    finally:
+        directory.close()
+
+
+def may_read(places: Places) -> bool:
+    """True if this process may read the files of the instance's trail."""
+    return os.access(places.audit_dir, os.R_OK | os.X_OK)
+
+
+def entries(path: str, wanted: Wanted, *, last: int | None, after: int, follow: bool) -> Iterator[Entry]:
+    """The entries of the trail at `path` that are wanted, from its files; with `follow`, without an end."""
+    from corral.adapters.audit.reading import Reader
+
+    reader = Reader(path)
+    try:
+        if last is not None:
+            yield from reader.last(last, wanted.fits)
+        else:
+            if after:
+                reader.go_behind(after)
+            elif wanted.since:
+                reader.go_to(wanted.since)
+            yield from (entry for entry in reader.entries() if entry.number > after and wanted.fits(entry))
+        if follow:
+            yield from (entry for entry in _coming(reader, path) if wanted.fits(entry))
+    finally:
+        reader.close()
+
+
+def _coming(reader: Reader, path: str) -> Iterator[Entry]:
+    """What is written from now on, as the kernel tells that something was."""
+    from corral.adapters.files.watches import FileWatches
+
+    with asyncio.Runner() as runner:
+        changed = asyncio.Event()
+        watches = FileWatches()
+
+        async def begin() -> None:
+            watches.watch(path, lambda _: changed.set())
+
+        async def growth() -> None:
+            await changed.wait()
+            changed.clear()
+
+        runner.run(begin())
+        while True:
+            yield from reader.entries()
+            runner.run(growth())

@@ -1,0 +1,79 @@
+"""Puts `corral host` together. It works in the process of the command, as root: there may be no daemon yet."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from corral.adapters.host import installation, look, tools
+from corral.adapters.host.hands import Hands
+from corral.client.absence import nothing_is_up
+from corral.domain import host_plan
+from corral.domain.errors import RefusedError, UnavailableError
+from corral.domain.host_layout import Layout, layout
+from corral.domain.host_names import HELPER, HOME, RUNTIME
+from corral.domain.host_plan import Step
+from corral.domain.host_trust import refuse_weak
+from corral.failpoint import point
+from corral.places import Places
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps that were planned and none of which is taken yet; what `remove` leaves."""
+
+    steps: Sequence[Step]
+    left: Sequence[str]
+    hands: Hands
+
+    def carry_out(self, on_step: Callable[[Step], None]) -> None:
+        """Take the steps in order; `on_step` hears of each before it is taken."""
+        for step in self.steps:
+            on_step(step)
+            point(f"host.{step.action}")
+            self.hands.do(step)
+
+
+def plan_setup(workspaces: str | None, *, only_look: bool) -> Plan:
+    """What is missing on this host. Refuses, before anything is planned, what must not be set up or cannot be."""
+    _refuse_unless_root("setup")
+    wanted = _wanted(workspaces)
+    refuse_weak(sys.executable, installation.entries(further=("/usr/bin/python3", HELPER)))
+    hands = Hands(wanted)
+    steps = host_plan.setup(wanted, look.look(wanted))
+    if steps and not only_look:
+        hands.check_sudoers()
+    return Plan(steps, (), hands)
+
+
+def plan_removal(*, purge: bool, force: bool) -> Plan:
+    """What takes the set-up away again."""
+    _refuse_unless_root("remove")
+    if not force and not nothing_is_up(Places(HOME, RUNTIME)):
+        raise RefusedError(
+            "teams are up on this host, and nobody could look after them any more",
+            "take them down first (corral ps, corral down), or leave them to themselves with --force",
+        )
+    wanted = _wanted(None)
+    seen = look.look(wanted)
+    return Plan(
+        host_plan.remove(wanted, seen, purge=purge), host_plan.left_behind(wanted, seen, purge=purge), Hands(wanted)
+    )
+
+
+def _wanted(workspaces: str | None) -> Layout:
+    helper = files("corral.privileged").joinpath("helper.py").read_text(encoding="utf-8")
+    return layout(sys.executable, helper, workspaces or look.workspaces())
+
+
+def _refuse_unless_root(command: str) -> None:
+    if os.geteuid() != 0:
+        raise RefusedError(f"corral host {command} looks at and changes what is root's", f"sudo corral host {command}")
+    if not os.path.isdir("/run/systemd/system"):
+        raise UnavailableError("this host does not run systemd, which a shared server needs", "use single-user mode")
+    missing = tools.missing()
+    if missing:
+        raise UnavailableError(f"this host lacks {', '.join(missing)}", "install sudo, systemd and shadow (passwd)")

@@ -1,0 +1,93 @@
+"""Puts a policy together: which one decides, and what `corral policy` does with it in its own process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+
+from corral.config import policy_settings
+from corral.domain.errors import BadPolicyError
+from corral.places import Places
+from corral.ports.policy import Facts, NoFacts, Policy
+
+log = logging.getLogger("corral")
+
+#: A test of a policy that takes longer has failed.
+_TEST_SECONDS = 10.0
+
+
+async def policy_of(places: Places) -> Policy:
+    """The policy of an instance: of the OPA server that its settings name, else of an engine on this host.
+
+    Raises BadPolicyError if the settings, or the files, say what cannot be.
+    """
+    settings = policy_settings(places)
+    if settings.url:
+        from corral.adapters.policy.opa import OpaPolicy
+
+        return OpaPolicy(settings.url, settings.seconds)
+    from corral.adapters.policy import sources
+    from corral.adapters.policy.rego_policy import RegoPolicy
+
+    policy = RegoPolicy(sources.read(places.policy), settings.seconds)
+    await policy.start()
+    return policy
+
+
+async def policy_or_closed(places: Places) -> Policy:
+    """As `policy_of`, for a daemon: with a policy that cannot be used it comes up as well, and denies everything."""
+    try:
+        return await policy_of(places)
+    except BadPolicyError as error:
+        from corral.adapters.policy.closed import ClosedPolicy
+
+        log.error("everything is denied, because the policy cannot be used: %s (%s)", error.message, error.remedy)
+        return ClosedPolicy(error.message)
+
+
+def facts_of(places: Places) -> Facts:  # noqa: ARG001 - members, once there are any, are the instance's
+    """What is known of people. Until an instance has members, nothing."""
+    return NoFacts()
+
+
+def check(places: Places, asked: Mapping[str, object]) -> dict[str, object]:
+    """The document of `corral policy check --json`; `asked` has the fields of `service.policy_check.Asked`."""
+    from corral.service.policy_check import Asked, explain
+
+    async def decided() -> dict[str, object]:
+        policy = await policy_of(places)
+        try:
+            return (await explain(policy, facts_of(places), Asked(**asked))).as_json()  # type: ignore[arg-type]
+        finally:
+            await policy.close()
+
+    return asyncio.run(decided())
+
+
+def test(directory: str) -> dict[str, object]:
+    """The document of `corral policy test --json`."""
+    from corral.adapters.policy.testing import run_tests
+
+    outcomes = asyncio.run(run_tests(os.path.abspath(directory), _TEST_SECONDS))
+    rows = [{"file": one.file, "test": one.name, "passed": one.passed, "problem": one.problem} for one in outcomes]
+    passed = sum(one.passed for one in outcomes)
+    return {"directory": directory, "tests": rows, "passed": passed, "failed": len(rows) - passed}
+
+
+def show(places: Places, to: str | None) -> dict[str, object]:
+    """The document of `corral policy show --json`; with `to`, the policy is also written there, for an OPA server."""
+    from corral.adapters.policy import sources
+    from corral.adapters.policy.testing import compiled
+
+    settings, found = policy_settings(places), sources.read(places.policy)
+    asyncio.run(compiled(found))
+    return {
+        "url": settings.url,
+        "seconds": settings.seconds,
+        "directory": places.policy,
+        "files": [module.path for module in found.modules],
+        "tables": found.data["tables"],
+        "written": sources.write(found, to) if to is not None else [],
+    }

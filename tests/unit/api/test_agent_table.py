@@ -1,0 +1,35 @@
+"""The table that `corral ps` reads: which reasons are for people."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from corral.api import answers
+from corral.domain import lifecycle, states
+from corral.domain.records import Agent
+from tests.support.records import AGENT
+from tests.unit.api.scene import Scene, play
+
+_REASON = 9
+EXPIRED = lifecycle.stopped(lifecycle.ending(AGENT, "its lifetime is over", lifecycle.AND_STAY, 2.0), 0, None, 3.0)
+DONE = lifecycle.exited(replace(AGENT, restart="never"), 0, None, "exit 0", 3.0)
+
+
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        (EXPIRED, "its lifetime is over"),
+        (DONE, ""),
+        (replace(AGENT, state=states.FAILED, reason="exit 3"), "exit 3"),
+        (replace(AGENT, state=states.PENDING, reason="waits for a place"), "waits for a place"),
+    ],
+    ids=["stopped by Corral", "ended well", "failed", "pending"],
+)
+def test_a_reason_is_told_of_what_a_person_did_not_ask_for(agent: Agent, told: str, tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        table = bytes(answers.agent_table(scene.registry, [agent]).body).decode()
+        assert table.split("\t")[_REASON] == told
+        assert answers.agent_object(scene.registry, agent)["reason"] == agent.reason, "for programs it is always there"
+
+    play(tmp_path, act)

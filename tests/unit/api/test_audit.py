@@ -1,0 +1,42 @@
+"""Who sees what of the audit trail, and what a request is said to be about."""
+
+import os
+
+import pytest
+from starlette.requests import Request
+
+from corral.api import requests
+from corral.api.audit_routes import own_entries
+from corral.api.auditing import actor, target
+from corral.domain.audit import GENESIS, Actor, Entry, Target
+from corral.domain.records import Who
+from tests.support.audit import note
+
+
+def _request(uid: int, query: str = "", agent: str = "") -> Request:
+    headers = [(b"x-corral-agent", agent.encode())] if agent else []
+    state = {requests.CALLER: Who(user="ann", uid=uid)}
+    return Request({"type": "http", "query_string": query.encode(), "headers": headers, "state": state})
+
+
+@pytest.mark.parametrize(("uid", "seen"), [(0, True), (os.geteuid(), True), (1001, True), (1002, False)])
+def test_people_see_what_they_did_themselves_and_whoever_runs_it_sees_everything(uid: int, seen: bool) -> None:
+    entry = Entry(number=1, note=note(1, who=Actor(uid=1001, user="ann")), previous=GENESIS, hash=GENESIS)
+    assert own_entries(_request(uid))(entry) is seen
+
+
+def test_who_asks_is_what_the_kernel_says_and_the_agent_what_the_caller_says() -> None:
+    assert actor(_request(7, agent="shop/api")) == Actor(uid=7, user="ann", agent="shop/api")
+
+
+@pytest.mark.parametrize(
+    ("query", "on"),
+    [
+        ("", Target(kind="host")),
+        ("team=shop", Target(kind="team", team="shop")),
+        ("team=shop&agent=api", Target(kind="agent", team="shop", agent="api")),
+        ("agent=shop/api", Target(kind="agent", team="shop", agent="api")),
+    ],
+)
+def test_what_a_request_is_about(query: str, on: Target) -> None:
+    assert target(_request(7, query)) == on

@@ -1,0 +1,196 @@
+"""What is missing on a host, in order; that a host which is set up needs nothing; and what takes it all away again."""
+
+from dataclasses import replace
+
+import pytest
+
+from corral.domain import host_plan
+from corral.domain.errors import RefusedError
+from corral.domain.host_layout import Layout, layout
+from corral.domain.host_names import (
+    GROUPS,
+    HELPER,
+    HOME,
+    KEEPER_SERVICE_FILE,
+    LINGER_NOTES,
+    RUNTIME,
+    SERVICE_FILE,
+    SHELL,
+    SUDOERS,
+    USER,
+)
+from corral.domain.host_plan import (
+    DIRECTORY,
+    FILE,
+    PathSeen,
+    PersonSeen,
+    Seen,
+    ServiceSeen,
+    Step,
+    UserSeen,
+    remove,
+    setup,
+)
+
+WANTED = layout("/opt/corral/bin/python", "# the helper\n", "/srv/corral")
+NOTHING = Seen()
+
+
+def done(wanted: Layout = WANTED) -> Seen:
+    """A host on which everything was done."""
+    paths = {one.path: PathSeen(DIRECTORY, one.owner, one.group, one.mode) for one in wanted.directories}
+    paths |= {one.path: PathSeen(FILE, "root", one.group, one.mode, one.text) for one in wanted.files}
+    return Seen(
+        groups=frozenset(GROUPS),
+        user=UserSeen(990, USER, HOME, SHELL),
+        paths=paths,
+        service=ServiceSeen(enabled=True, active=True),
+    )
+
+
+def other(seen: Seen, path: str, **changes: object) -> Seen:
+    return replace(seen, paths={**seen.paths, path: replace(seen.paths[path], **changes)})  # type: ignore[arg-type]
+
+
+def brief(steps: list[Step]) -> list[tuple[str, str]]:
+    return [(step.action, step.subject) for step in steps]
+
+
+def at(steps: list[Step], action: str, subject: str) -> int:
+    return brief(steps).index((action, subject))
+
+
+def test_on_a_fresh_host_everything_is_made_in_an_order_in_which_it_can_be() -> None:
+    steps = setup(WANTED, NOTHING)
+    assert all(step.why and step.about for step in steps)
+    assert at(steps, host_plan.ADD_GROUP, USER) < at(steps, host_plan.ADD_USER, USER)
+    assert at(steps, host_plan.ADD_USER, USER) < at(steps, host_plan.MAKE_DIRECTORY, HOME)
+    assert at(steps, host_plan.WRITE_FILE, HELPER) < at(steps, host_plan.WRITE_FILE, SUDOERS)
+    assert brief(steps)[-3:] == [
+        (host_plan.RELOAD_UNITS, "corral.service"),
+        (host_plan.ENABLE_SERVICE, "corral.service"),
+        (host_plan.START_SERVICE, "corral.service"),
+    ]
+    assert {step.subject for step in steps} >= {
+        *(one.path for one in WANTED.directories),
+        *(f.path for f in WANTED.files),
+    }
+
+
+def test_on_a_host_that_is_set_up_nothing_is_done() -> None:
+    assert setup(WANTED, done()) == []
+
+
+@pytest.mark.parametrize("taken", range(len(WANTED.directories) + len(WANTED.files)))
+def test_whoever_was_interrupted_gets_the_rest(taken: int) -> None:
+    """Whatever of the directories and files is there already, those that are not, and no others, are made."""
+    have = dict(list(done().paths.items())[:taken])
+    steps = setup(WANTED, replace(done(), paths=have))
+    made = [step.subject for step in steps if step.action in (host_plan.MAKE_DIRECTORY, host_plan.WRITE_FILE)]
+    assert made == [path for path in done().paths if path not in have]
+
+
+@pytest.mark.parametrize(
+    ("path", "changes"),
+    [
+        (RUNTIME, {"mode": 0o1777}),
+        (HOME, {"owner": "root"}),
+        (HOME, {"group": "corral-members"}),
+        (SUDOERS, {"mode": 0o644}),
+        (SUDOERS, {"text": "corral ALL=(ALL) NOPASSWD: ALL\n"}),
+        (HELPER, {"owner": "corral"}),
+        (HELPER, {"text": "#!/bin/sh\n"}),
+    ],
+)
+def test_what_differs_is_put_right_and_why_is_told(path: str, changes: dict[str, object]) -> None:
+    (step,) = setup(WANTED, other(done(), path, **changes))
+    assert step.subject == path
+    assert step.why != "missing"
+
+
+def test_a_new_unit_is_read_and_the_daemon_is_started_by_it() -> None:
+    steps = setup(WANTED, other(done(), SERVICE_FILE, text="[Unit]\n"))
+    assert [step.action for step in steps] == [host_plan.WRITE_FILE, host_plan.RELOAD_UNITS, host_plan.START_SERVICE]
+
+
+@pytest.mark.parametrize(
+    ("service", "actions"),
+    [
+        (ServiceSeen(enabled=False, active=True), [host_plan.ENABLE_SERVICE]),
+        (ServiceSeen(enabled=True, active=False), [host_plan.START_SERVICE]),
+        (ServiceSeen(enabled=True, active=True, stale=True), [host_plan.START_SERVICE]),
+        (ServiceSeen(enabled=True, active=True, unread=True), [host_plan.RELOAD_UNITS, host_plan.START_SERVICE]),
+    ],
+)
+def test_whoever_was_interrupted_at_the_units_goes_on_there(service: ServiceSeen, actions: list[str]) -> None:
+    assert [step.action for step in setup(WANTED, replace(done(), service=service))] == actions
+
+
+def test_members_linger_and_hear_of_a_changed_unit() -> None:
+    people = (PersonSeen("ann", 1000, lingers=True, has_manager=True), PersonSeen("cleo", 1002, lingers=False))
+    seen = replace(done(), people=people)
+    assert brief(setup(WANTED, seen)) == [(host_plan.LINGER_ON, "cleo")]
+    steps = setup(WANTED, other(seen, KEEPER_SERVICE_FILE, text="old"))
+    assert (host_plan.RELOAD_MANAGER, "ann") in brief(steps)
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        UserSeen(1004, USER, HOME, SHELL),
+        UserSeen(0, USER, HOME, SHELL),
+        UserSeen(990, "users", HOME, SHELL),
+        UserSeen(990, USER, "/home/corral", SHELL),
+        UserSeen(990, USER, HOME, "/bin/bash"),
+    ],
+)
+def test_a_person_who_is_called_corral_does_not_become_the_daemon(user: UserSeen) -> None:
+    with pytest.raises(RefusedError, match="there is a user corral already"):
+        setup(WANTED, replace(NOTHING, user=user))
+
+
+@pytest.mark.parametrize("path", [HOME, RUNTIME, SUDOERS, HELPER])
+def test_what_is_a_link_is_not_replaced(path: str) -> None:
+    with pytest.raises(RefusedError, match="symbolic link"):
+        setup(WANTED, other(done(), path, kind="symbolic link"))
+
+
+def test_removal_takes_rights_away_before_anything_else_and_leaves_data() -> None:
+    seen = replace(
+        done(),
+        people=(PersonSeen("ann", 1000, lingers=True, has_keeper=True, keeper_home="/home/ann/x"),),
+        linger_notes=("ann",),
+    )
+    steps = remove(WANTED, seen, purge=False)
+    assert brief(steps)[:4] == [
+        (host_plan.DISABLE_SERVICE, "corral.service"),
+        (host_plan.REMOVE_FILE, SUDOERS),
+        (host_plan.STOP_KEEPER, "ann"),
+        (host_plan.LINGER_OFF, "ann"),
+    ]
+    touched = {step.subject for step in steps}
+    assert not touched & {HOME, "/srv/corral", *GROUPS}
+    assert {one.path for one in WANTED.files} <= touched
+    left = host_plan.left_behind(WANTED, seen, purge=False)
+    assert "/var/lib/corral with its data" in left
+    assert "the user corral" in left
+    assert any("/home/ann/x" in one for one in left)
+
+
+def test_a_purge_leaves_nothing_but_what_is_in_homes() -> None:
+    steps = remove(WANTED, done(), purge=True)
+    gone = {step.subject for step in steps} | {LINGER_NOTES, f"{RUNTIME}/keepers"}
+    assert gone >= set(done().paths) | set(GROUPS)
+    assert at(steps, host_plan.DELETE_USER, USER) < at(steps, host_plan.DELETE_GROUP, USER)
+    assert host_plan.left_behind(WANTED, done(), purge=True) == []
+
+
+def test_where_nothing_is_nothing_is_removed() -> None:
+    assert remove(WANTED, NOTHING, purge=True) == []
+
+
+def test_a_directory_that_others_use_too_is_not_named_again() -> None:
+    shared = {"/etc/corral": PathSeen(DIRECTORY, "root", "root", 0o755)}
+    assert remove(WANTED, Seen(paths=shared), purge=True) == []
+    empty = {"/etc/corral": PathSeen(DIRECTORY, "root", "root", 0o755, empty=True)}
+    assert brief(remove(WANTED, Seen(paths=empty), purge=True)) == [(host_plan.REMOVE_DIRECTORY, "/etc/corral")]

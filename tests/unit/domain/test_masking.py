@@ -1,0 +1,50 @@
+"""Secrets are taken out of output, wherever it is cut into pieces."""
+
+import pytest
+
+from corral.domain.masking import MASK, Masker
+
+
+def masked(masker: Masker, *pieces: bytes) -> bytes:
+    return b"".join(masker.feed(piece) for piece in pieces) + masker.finish()
+
+
+@pytest.mark.parametrize("cut", range(1, 30))
+def test_a_secret_is_masked_wherever_it_is_cut(cut: int) -> None:
+    text = b"token: hunter2-secret, done\r\n"
+    assert masked(Masker(["hunter2-secret"]), text[:cut], text[cut:]) == b"token: " + MASK + b", done\r\n"
+
+
+def test_a_secret_that_comes_letter_by_letter_is_masked() -> None:
+    assert (
+        masked(Masker(["hunter2-secret"]), *(bytes([byte]) for byte in b"a hunter2-secret b")) == b"a " + MASK + b" b"
+    )
+
+
+def test_what_only_begins_like_one_is_shown_in_the_end() -> None:
+    masker = Masker(["hunter2-secret"])
+    assert masker.feed(b"hunter2") == b""
+    assert masker.feed(b" went home") == b"hunter2 went home"
+    assert masker.feed(b"hunt") == b""
+    assert masker.finish() == b"hunt"
+
+
+def test_of_two_that_begin_alike_the_longer_one_is_hidden_whole() -> None:
+    masker = Masker(["secret", "secret-longer"])
+    assert masked(masker, b"secret-", b"longer") == MASK
+    assert masked(masker, b"secret", b" x") == MASK + b" x"
+    assert masked(masker, b"xsecretsecret-longersecret") == b"x" + MASK * 3
+
+
+def test_lines_of_a_long_secret_are_masked_each() -> None:
+    key = "-----BEGIN KEY-----\nabcdefgh\nijklmnop\n"
+    assert b"abcdefgh" not in masked(Masker([key]), b"abcdefgh\r\nijklmnop\r\n")
+
+
+@pytest.mark.parametrize("value", ["", "1", "true", "8080"])
+def test_words_that_are_no_secrets_stay(value: str) -> None:
+    assert masked(Masker([value]), b"true 1 8080") == b"true 1 8080"
+
+
+def test_bytes_that_mean_something_in_a_pattern_mean_nothing_here() -> None:
+    assert masked(Masker([r"^[a-z]+$(x)\d"]), rb"is ^[a-z]+$(x)\d ok") == b"is " + MASK + b" ok"

@@ -1,0 +1,49 @@
+"""Questions as documents, and answers as decisions: whatever is no decision is a denial."""
+
+import pytest
+
+from corral.domain.policy import NO_ANSWER, NO_DECISION, Caller, Question, Target, decision_of
+
+
+def test_a_question_is_the_document_of_the_contract() -> None:
+    who = Caller(user="dev1", uid=1001, member=True, role="senior", teams=("shop", "bank"))
+    on = Target(kind="agent", team="shop", agent="builder", owner="dev2", owner_role="junior")
+    assert Question(verb="attach", who=who, on=on, facts={"mode": "observe"}).document() == {
+        "verb": "attach",
+        "who": {"uid": 1001, "user": "dev1", "member": True, "role": "senior", "agent": "", "teams": ["bank", "shop"]},
+        "on": {"team": "shop", "agent": "builder", "owner": "dev2", "owner_role": "junior", "kind": "agent"},
+        "with": {"mode": "observe"},
+    }
+
+
+def test_a_decision_is_read_as_it_is() -> None:
+    answer = {"allow": True, "rule": "r", "reason": "because", "more": 1}
+    assert decision_of(answer).as_json() == {"allow": True, "rule": "r", "reason": "because"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "rule"),
+    [
+        (None, NO_ANSWER),
+        (True, NO_DECISION),
+        ("allow", NO_DECISION),
+        ([{"allow": True, "rule": "r", "reason": "because"}], NO_DECISION),
+        ({}, NO_DECISION),
+        ({"allow": 1, "rule": "r", "reason": "because"}, NO_DECISION),
+        ({"allow": "true", "rule": "r", "reason": "because"}, NO_DECISION),
+        ({"allow": None, "rule": "r", "reason": "because"}, NO_DECISION),
+        ({"allow": True, "reason": "because"}, NO_DECISION),
+        ({"allow": True, "rule": "", "reason": "because"}, NO_DECISION),
+        ({"allow": True, "rule": "r"}, NO_DECISION),
+        ({"allow": True, "rule": "r", "reason": ["because"]}, NO_DECISION),
+    ],
+)
+def test_whatever_is_no_decision_is_a_denial_that_says_so(answer: object, rule: str) -> None:
+    decision = decision_of(answer)
+    assert (decision.allow, decision.rule) == (False, rule)
+    assert decision.reason.endswith("denied")
+
+
+def test_what_a_policy_says_is_not_endless() -> None:
+    decision = decision_of({"allow": False, "rule": "r" * 5000, "reason": "x" * 5000})
+    assert (len(decision.rule), len(decision.reason)) == (200, 1000)

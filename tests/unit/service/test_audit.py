@@ -1,0 +1,201 @@
+"""The audit as a use case: what is waited for, what is refused, and what is kept when the disk takes nothing."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from corral.adapters.audit.verifying import verify
+from corral.adapters.audit.writer import TrailWriter
+from corral.domain.audit import Entry, Note, Target
+from corral.domain.audit_filter import EVERYTHING, Wanted
+from corral.domain.audit_terms import AuditTerms
+from corral.domain.errors import CorralError, RefusedError
+from corral.ports.audit import Reached
+from corral.service import audit as service
+from corral.service.audit import LOST, RESUMED, Audit
+from corral.service.audit_shipping import Shipping
+from tests.support.audit import ANN, TERMS, Clock, entries
+
+_ON = Target(kind="agent", team="shop", agent="docs")
+
+
+class Moody(TrailWriter):
+    """A trail on a disk that can be full."""
+
+    full = False
+    appends = 0
+    syncs = 0
+
+    async def append(self, notes: Sequence[Note]) -> Reached:
+        self.appends += 1
+        if self.full:
+            raise RefusedError("the audit trail cannot be written (No space left on device)")
+        return await super().append(notes)
+
+    async def sync(self) -> int:
+        self.syncs += 1
+        return await super().sync()
+
+
+def _run(directory: Path, use: Callable[[Audit, Moody], Awaitable[None]], terms: AuditTerms = TERMS) -> None:
+    async def run() -> None:
+        trail = await Moody.open(str(directory), terms, Clock(), {})
+        assert isinstance(trail, Moody)
+        audit = Audit(trail, terms, Clock())
+        try:
+            await use(audit, trail)
+        finally:
+            await audit.close()
+
+    asyncio.run(run())
+
+
+def _verbs(directory: Path) -> list[str]:
+    return [entry.note.verb for entry in entries(directory) if not entry.note.verb.startswith("audit.")]
+
+
+def test_a_decision_is_in_the_trail_when_it_may_be_acted_on(tmp_path: Path) -> None:
+    async def use(audit: Audit, _: Moody) -> None:
+        decision = await audit.decided(ANN, "send", _ON, allowed=True, rule="members_send", detail={"bytes": 5})
+        written = [entry for entry in entries(tmp_path / "t") if entry.note.trace == decision.trace]
+        assert [(entry.note.verb, entry.note.outcome, entry.number) for entry in written] == [
+            ("send", "", decision.number)
+        ]
+        audit.done(decision, "200", {"bytes": 5})
+        await audit.durable(decision)
+
+    _run(tmp_path / "t", use)
+    decided, done = (entry for entry in entries(tmp_path / "t") if entry.note.verb == "send")
+    assert decided.note.trace == done.note.trace
+    assert (done.note.outcome, done.note.who, done.note.rule) == ("200", ANN, "members_send")
+    assert verify(str(tmp_path / "t")).ok
+
+
+def test_many_decisions_share_a_write_and_a_wait_for_the_disk(tmp_path: Path) -> None:
+    async def use(audit: Audit, trail: Moody) -> None:
+        async def one() -> None:
+            decision = await audit.decided(ANN, "send", _ON, allowed=True)
+            await audit.durable(decision)
+
+        await asyncio.gather(*(one() for _ in range(100)))
+        assert trail.appends <= 10
+        assert trail.syncs <= 10
+
+    _run(tmp_path / "t", use, AuditTerms(enabled=True))
+    assert len(_verbs(tmp_path / "t")) == 100
+
+
+def test_what_cannot_be_written_is_refused_and_what_happened_waits_for_room(tmp_path: Path) -> None:
+    async def use(audit: Audit, trail: Moody) -> None:
+        decision = await audit.decided(ANN, "send", _ON, allowed=True)
+        trail.full = True
+        audit.done(decision, "200")
+        with pytest.raises(RefusedError, match="No space left"):
+            await audit.decided(ANN, "stop", _ON, allowed=True)
+        with pytest.raises(RefusedError, match="No space left"):
+            await audit.ready()
+        trail.full = False
+        await audit.ready()
+
+    _run(tmp_path / "t", use)
+    assert _verbs(tmp_path / "t") == ["send", "send"]
+    assert RESUMED in [entry.note.verb for entry in entries(tmp_path / "t")]
+    assert verify(str(tmp_path / "t")).ok
+
+
+def test_what_happened_and_found_no_room_even_to_wait_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MOST_WAITING", 10)
+
+    async def use(audit: Audit, trail: Moody) -> None:
+        trail.full = True
+        with pytest.raises(RefusedError):
+            await audit.decided(ANN, "stop", _ON, allowed=True)
+        for _ in range(25):
+            audit.noted(ANN, "screen", _ON, outcome="200")
+        trail.full = False
+        await audit.ready()
+        audit.noted(ANN, "screen", _ON, outcome="200")
+
+    _run(tmp_path / "t", use)
+    lost = [entry.note.detail for entry in entries(tmp_path / "t") if entry.note.verb == LOST]
+    assert [detail["entries"] for detail in lost] == [15]
+    assert _verbs(tmp_path / "t") == ["screen"] * 11
+
+
+def test_checkpoints_come_after_so_many_entries_and_are_shipped(tmp_path: Path) -> None:
+    shipped: list[bytes] = []
+    terms = AuditTerms(enabled=True, checkpoint_entries=5)
+
+    async def run() -> None:
+        trail = await TrailWriter.open(str(tmp_path / "t"), terms, Clock(), {})
+        audit = Audit(trail, terms, Clock(), Shipping(shipped.append))
+        for _ in range(12):
+            await audit.decided(ANN, "send", _ON, allowed=True)
+        await audit.close()
+
+    asyncio.run(run())
+    kept = tmp_path / "kept"
+    kept.write_bytes(b"".join(shipped))
+    report = verify(str(tmp_path / "t"), shipped=str(kept))
+    assert report.ok
+    assert report.checkpoints >= 4
+    assert shipped[-1] in next(iter((tmp_path / "t").glob("*.checkpoints"))).read_bytes()
+
+
+def test_the_newest_checkpoint_is_shipped_when_that_works_again() -> None:
+    taken: list[bytes] = []
+    down = True
+
+    def ship(line: bytes) -> None:
+        if down:
+            raise CorralError("nobody takes it")
+        taken.append(line)
+
+    async def run() -> None:
+        nonlocal down
+        shipping = Shipping(ship)
+        shipping.ship(b"1")
+        await shipping.close()
+        assert shipping.trouble == "nobody takes it"
+        down = False
+        shipping.ship(b"2")
+        await shipping.close()
+        assert shipping.trouble == ""
+
+    asyncio.run(run())
+    assert taken == [b"2"]
+
+
+def test_a_reader_sees_what_is_wanted_and_what_it_may_see(tmp_path: Path) -> None:
+    async def use(audit: Audit, _: Moody) -> None:
+        for number in range(6):
+            audit.noted(ANN, "screen" if number % 2 else "logs", _ON, outcome="200")
+        await audit.decided(ANN, "send", _ON, allowed=False, rule="observers_watch", outcome="403")
+
+        async def seen(wanted: Wanted, may_see: Callable[[Entry], bool], last: int | None = None) -> list[str]:
+            return [entry.note.verb async for entry in audit.read(wanted, may_see, last=last)]
+
+        assert await seen(Wanted(verbs=["s*"]), lambda _: True) == ["screen"] * 3 + ["send"]
+        assert await seen(Wanted(denied=True), lambda _: True) == ["send"]
+        assert await seen(EVERYTHING, lambda entry: entry.note.verb == "logs", last=2) == ["logs"] * 2
+        assert await seen(Wanted(who="bob"), lambda _: True) == []
+        assert await seen(EVERYTHING, lambda _: False) == []
+
+    _run(tmp_path / "t", use)
+
+
+def test_a_follower_gets_what_comes(tmp_path: Path) -> None:
+    async def use(audit: Audit, _: Moody) -> None:
+        found = audit.read(Wanted(verbs=["screen"]), lambda _: True, last=0, follow=True)
+        coming = asyncio.ensure_future(anext(found))
+        await asyncio.sleep(0)
+        audit.noted(ANN, "logs", _ON, outcome="200")
+        audit.noted(ANN, "screen", _ON, outcome="200")
+        assert (await coming).note.verb == "screen"
+        await found.aclose()
+
+    _run(tmp_path / "t", use)
