@@ -78,6 +78,8 @@ def test_a_permission_is_asked_for_in_the_inbox_and_given_or_not(
         number = asked.again()
         watched.press(ASKING[agent].yes)
         wait_for(lambda: not asked.build.exists(), SECONDS, "what was pressed by hand counts")
+        # An agent may do what it was told before it draws that: until then its question is there to be answered.
+        wait_for(lambda: not asked.waiting(), SECONDS, "nobody is asked any more")
         code, error = instance.error("inbox", "deny", number)
         assert (code, error["state"]) == (4, "gone")
 
