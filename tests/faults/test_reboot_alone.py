@@ -11,9 +11,13 @@ from tests.support.waiting import wait_for
 pytestmark = pytest.mark.tmux
 
 
-def _up(instance: Instance, unattended: str, **more: object) -> None:
+def _declare(instance: Instance, unattended: str, **more: object) -> None:
     agents = {"a": {"command": ["cat"]}, "b": {"command": IDLE}, **more}
     instance.spec(toml(agents) + f"[supervision]\nunattended = {unattended}\n")  # type: ignore[arg-type]
+
+
+def _up(instance: Instance, unattended: str, **more: object) -> None:
+    _declare(instance, unattended, **more)
     instance.run("up")
 
 
@@ -25,7 +29,7 @@ def _named(instance: Instance, name: str) -> list[str]:
 def test_a_team_that_was_paused_for_want_of_people_is_paused_again_and_wakes_for_a_person(
     instance: Instance, showing_up: list[str]
 ) -> None:
-    _up(instance, '{ after = "2s", then = "pause" }')
+    _up(instance, '{ after = "4s", then = "pause" }')
     alone = await_event(instance, "team.unattended", stage="alone")
     power_failure(instance)
     assert "2 started" in instance.run("up", "--all", "--service").stdout
@@ -46,6 +50,8 @@ def test_a_team_that_was_stopped_for_want_of_people_stays_so_and_is_started_for_
     instance.run("stop", "stopped")
     await_event(instance, "team.unattended", stage="alone")
     power_failure(instance)
+    # So that it does not count as left alone again before it was looked at below.
+    _declare(instance, '{ after = "10m", then = "stop" }', stopped={"command": IDLE})
     instance.env["WHERE_FROM"] = "the service"
     said = instance.run("up", "--all", "--service").stdout
     assert "a stays stopped: nobody looked after its team" in said

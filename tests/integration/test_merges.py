@@ -71,12 +71,15 @@ def test_a_conflict_is_found_beside_every_tree_and_told_to_the_agent(merging: Me
 def test_one_that_fails_a_gate_goes_back_alone(merging: Merging) -> None:
     gate = "printf x >> $COUNT; for f in bad*; do test ! -e $f || { echo broken by $f; exit 7; }; done"
     count = Path(merging.instance.directory, "count")
-    merging.up("sleep 0.5", gate, env={"COUNT": str(count)})
+    all_are_in = Path(merging.instance.directory, "all-are-in")
+    wait = "until test -e $ALL_ARE_IN; do sleep 0.05; done"
+    merging.up(wait, gate, env={"COUNT": str(count), "ALL_ARE_IN": str(all_are_in)})
     # The first is being tested alone when the others come.
     names = ["good0", "good1", "good2", "bad3", "good4", "good5"]
     for name in names:
         merging.branch(name, {name: "1\n"})
     ids = {name: merging.queue(name) for name in names}
+    all_are_in.touch()
     found = {name: merging.show(merge) for name, merge in ids.items()}
     assert {name: one["state"] for name, one in found.items()} == {
         name: "failed" if name == "bad3" else "merged" for name in names
