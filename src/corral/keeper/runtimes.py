@@ -7,7 +7,7 @@ at for itself: the loss of one says nothing about the other, and a team that nee
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from corral.domain.errors import RefusedError
@@ -72,15 +72,19 @@ class Runtimes:
         """Have a tmux server."""
         await self._terminals.prepare(left_alone=left_alone)
 
-    async def start(self, orders: Sequence[SessionOrder]) -> dict[str, Session | str]:
-        """Start the sessions in one go; by run, what came of each."""
-        outcomes: dict[str, Session | str] = {}
-        for runtime in (self._terminals, self._plain):
-            meant = [order for order in orders if order.terminal is (runtime is self._terminals)]
-            if meant:
-                self._of_run.update((order.run, runtime) for order in meant)
-                outcomes.update(zip((order.run for order in meant), await runtime.start(meant), strict=True))
-        return outcomes
+    async def start(self, orders: Iterable[SessionOrder], *, terminal: bool) -> dict[str, Session | str]:
+        """Start sessions of one kind in one go, see `Runtime.start`; by run, what came of each."""
+        runtime = self._terminals if terminal else self._plain
+        runs = []
+
+        def noted() -> Iterator[SessionOrder]:
+            for order in orders:
+                self._of_run[order.run] = runtime
+                runs.append(order.run)
+                yield order
+
+        started = await runtime.start(noted())
+        return dict(zip(runs, started, strict=True))
 
     async def find_programs(self, sessions: Sequence[Session]) -> None:
         """See `Runtime.find_programs`. The processes of both kinds look alike."""

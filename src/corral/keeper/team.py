@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -161,31 +160,17 @@ class TeamKeeper:
         """Start the runs in one go. What cannot be launched at all is an outcome of its own, not an error."""
         gated = self._containing.gated(order)
         self.up = True
-        tmux_is_ready = None
-        if any(launch.terminal == TMUX for launch in launches):
-            tmux_is_ready = asyncio.ensure_future(self._runtime.prepare_terminals(left_alone=order.left_alone))
-            await asyncio.sleep(0)  # it begins now, and goes on while the launch files are written
         problems: dict[str, str] = {}
-        orders = []
-        for launch in launches:
-            self._agents[launch.run] = launch.agent
-            self._taken_over.add(launch.run)
-            try:
-                orders.append(self._order(launch, order, gated=gated))
-            except (OSError, CorralError) as error:
-                problems[launch.run] = error.message if isinstance(error, CorralError) else str(error)
-                continue
-            self._recorders.of(launch.agent).started()
-            self.recordings.started(launch.run)
-            if launch.watch_ready and launch.terminal == TMUX:
-                self.watch_ready(launch.ready_order)
-        point("keeper.launch_files_written")
-        if tmux_is_ready is not None:
-            await tmux_is_ready
+        outcomes: dict[str, Session | str] = {}
+        if any(launch.terminal == TMUX for launch in launches):
+            await self._runtime.prepare_terminals(left_alone=order.left_alone)
         point("keeper.server_started")
         await self._containing.shelter_server(order)
         point("keeper.server_sheltered")
-        outcomes = await self._runtime.start(orders)
+        for terminal in (True, False):
+            if meant := [launch for launch in launches if (launch.terminal == TMUX) is terminal]:
+                orders = self._orders(meant, order, problems, gated=gated)
+                outcomes.update(await self._runtime.start(orders, terminal=terminal))
         sessions = [outcome for outcome in outcomes.values() if isinstance(outcome, Session)]
         await self.processes.shelter()
         point("keeper.sessions_started")
@@ -235,6 +220,25 @@ class TeamKeeper:
         profile = self._profile(self._agents[run], run)
         self._readiness.watch(run, profile.ready if profile else (), lambda: self._runtime.screen(run))
 
+    def _orders(
+        self, launches: Sequence[Launch], order: TeamOrder, problems: dict[str, str], *, gated: bool
+    ) -> Iterator[SessionOrder]:
+        """One for each launch, made when it is asked for; `problems` gets why there is none for a run."""
+        for launch in launches:
+            self._agents[launch.run] = launch.agent
+            self._taken_over.add(launch.run)
+            try:
+                wanted = self._order(launch, order, gated=gated)
+            except (OSError, CorralError) as error:
+                problems[launch.run] = error.message if isinstance(error, CorralError) else str(error)
+                continue
+            self._recorders.of(launch.agent).started()
+            self.recordings.started(launch.run)
+            if launch.watch_ready and launch.terminal == TMUX:
+                self.watch_ready(launch.ready_order)
+            yield wanted
+        point("keeper.launch_files_written")
+
     def _order(self, launch: Launch, order: TeamOrder, *, gated: bool) -> SessionOrder:
         if not os.path.isdir(launch.directory):
             raise CorralError(f"its workspace {launch.directory} is not there")
@@ -256,7 +260,6 @@ class TeamKeeper:
             agent=launch.agent,
             run=launch.run,
             launch_file=path,
-            terminal=launch.terminal == TMUX,
             stdin=launch.stdin,
         )
 

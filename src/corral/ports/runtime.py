@@ -6,7 +6,7 @@ terminals: ending processes is the business of containment. `tests/conformance/r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,8 +23,6 @@ class SessionOrder:
     run: str
     #: Absolute path of the launch file; it is run with /bin/sh and becomes the agent's program.
     launch_file: str
-    #: It is to have a terminal. Otherwise it reads and writes pipes.
-    terminal: bool = True
     #: Words can be sent to it. False only without a terminal: its standard input is empty and at its end.
     stdin: bool = True
 
@@ -106,8 +104,11 @@ class Runtime(Protocol):
     def server_pid(self) -> int | None:
         """The server that this runtime is connected to; None while it is to none."""
 
-    async def start(self, orders: Sequence[SessionOrder]) -> list[Session | str]:
-        """Start the sessions in one go, the server first if need be. A string is why one was refused."""
+    async def start(self, orders: Iterable[SessionOrder]) -> list[Session | str]:
+        """Start the sessions in one go, the server first if need be. A string is why one was refused.
+
+        The first may be started before the last order is made.
+        """
 
     async def find_programs(self, sessions: Sequence[Session]) -> None:
         """Set the `pid` of sessions whose program is not known yet; waits a moment for it to start."""

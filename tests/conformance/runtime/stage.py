@@ -169,7 +169,7 @@ class Stage:
             note="",
             terminal=self.kind == TMUX,
         )
-        return SessionOrder(agent=agent, run=run, launch_file=path, terminal=self.kind == TMUX, stdin=stdin)
+        return SessionOrder(agent=agent, run=run, launch_file=path, stdin=stdin)
 
     def open_gate(self, session: Session) -> None:
         """Let a gated one start its program."""

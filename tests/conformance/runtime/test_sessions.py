@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -108,13 +109,29 @@ def test_fifty_at_once_do_not_mix(stage: Stage) -> None:
     stage.play(scenario)
 
 
+def test_orders_that_are_made_one_after_the_other_are_all_started(stage: Stage) -> None:
+    async def scenario() -> None:
+        keeper = stage.keeper()
+        made = []
+
+        def making() -> Iterator[SessionOrder]:
+            for number in range(30):
+                made.append(stage.order(f"exit {number}", agent=f"a-{number}"))
+                yield made[-1]
+
+        started = await keeper.runtime.start(making())
+        sessions = [session for session in started if isinstance(session, Session)]
+        assert [session.run for session in sessions] == [order.run for order in made]
+        assert len(made) == 30
+        assert [await keeper.end_of(session) for session in sessions] == [ExitStatus(code=n) for n in range(30)]
+
+    stage.play(scenario)
+
+
 def test_a_launch_file_that_is_not_there_ends_the_session_and_no_other(stage: Stage) -> None:
     async def scenario() -> None:
         keeper = stage.keeper()
-        missing = SessionOrder(
-            agent="b", run="0123456789ab", launch_file=f"{stage.directory}/launch/b.0123456789ab",
-            terminal=stage.kind == TMUX,
-        )  # fmt: skip
+        missing = SessionOrder(agent="b", run="0123456789ab", launch_file=f"{stage.directory}/launch/b.0123456789ab")
         broken, fine = await keeper.start_all([missing, stage.order("echo fine")])
         status = await keeper.end_of(broken)
         assert status is not None

@@ -16,7 +16,7 @@ from tests.support.scripted_processes import ScriptedProcesses
 
 RUN = "0123456789ab"
 PROCESS = f"run-{RUN}"
-ORDER = SessionOrder(agent="api", run=RUN, launch_file="/launch/api", terminal=False)
+ORDER = SessionOrder(agent="api", run=RUN, launch_file="/launch/api")
 
 
 class Listener:
@@ -287,7 +287,7 @@ def test_nothing_can_be_said_to_one_whose_input_is_at_its_end() -> None:
         with pytest.raises(RefusedError, match="its standard input is at its end"):
             await runtime.send(RUN, "hello", enter=True, pause=0)
 
-    play(scenario, SessionOrder(agent="api", run=RUN, launch_file="/launch/api", terminal=False, stdin=False))
+    play(scenario, SessionOrder(agent="api", run=RUN, launch_file="/launch/api", stdin=False))
 
 
 def test_nothing_can_be_said_to_one_that_has_ended() -> None:
@@ -324,7 +324,7 @@ def test_to_attach_is_to_follow_its_output() -> None:
 def test_what_cannot_be_started_says_why_and_harms_no_other() -> None:
     async def run() -> None:
         processes, listener = ScriptedProcesses(), Listener()
-        other = SessionOrder(agent="other", run="ffffffffffff", launch_file="/launch/other", terminal=False)
+        other = SessionOrder(agent="other", run="ffffffffffff", launch_file="/launch/other")
         processes.refused["run-ffffffffffff"] = CorralError("the host is full")
         runtime = runtime_of(processes, listener)
         session, problem = await runtime.start([ORDER, other])

@@ -1,7 +1,7 @@
 """Both kinds of sessions as one: each run goes to its own runtime, and the loss of one kind is not the other's."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import pytest
@@ -39,9 +39,10 @@ class Kind:
     async def prepare(self, *, left_alone: bool) -> None:
         self.asked.append("prepare")
 
-    async def start(self, orders: Sequence[SessionOrder]) -> list[Session | str]:
-        self.asked.append([order.run for order in orders])
-        return [self._session(order.run) for order in orders]
+    async def start(self, orders: Iterable[SessionOrder]) -> list[Session | str]:
+        runs = [order.run for order in orders]
+        self.asked.append(runs)
+        return [self._session(run) for run in runs]
 
     async def find_programs(self, sessions: Sequence[Session]) -> None:
         self.asked.append("programs")
@@ -93,15 +94,16 @@ class Kind:
         self.asked.append("close")
 
 
-def order(run: str, *, terminal: bool) -> SessionOrder:
-    return SessionOrder(agent=run[0], run=run, launch_file="/x", terminal=terminal)
+def order(run: str) -> SessionOrder:
+    return SessionOrder(agent=run[0], run=run, launch_file="/x")
 
 
 def test_an_order_goes_to_its_kind_and_what_came_of_it_is_found_by_run() -> None:
     async def scenario() -> None:
         tmux, plain = Kind(terminal=True), Kind(terminal=False)
         both = Runtimes(with_terminals(tmux), plain)
-        outcomes = await both.start([order(PLAIN, terminal=False), order(OF_TMUX, terminal=True)])
+        outcomes = await both.start([order(OF_TMUX)], terminal=True)
+        outcomes |= await both.start([order(PLAIN)], terminal=False)
         assert (tmux.asked, plain.asked) == ([[OF_TMUX]], [[PLAIN]])
         assert {run: isinstance(outcome, Session) for run, outcome in outcomes.items()} == {OF_TMUX: True, PLAIN: True}
         assert (both.has_terminal(OF_TMUX), both.has_terminal(PLAIN)) == (True, False)
@@ -113,7 +115,7 @@ def test_tmux_is_not_asked_for_anything_by_those_who_have_no_terminal() -> None:
     async def scenario() -> None:
         tmux, plain = Kind(terminal=True, presence="absent"), Kind(terminal=False)
         both = Runtimes(with_terminals(tmux), plain)
-        await both.start([order(PLAIN, terminal=False)])
+        await both.start([order(PLAIN)], terminal=False)
         await both.find_programs([])
         await both.send(PLAIN, "hello", enter=True, pause=0, last=False)
         both.unwatch([PLAIN])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from corral.adapters.procfs.programs import exit_status, find_programs
@@ -115,7 +115,7 @@ class ProcessRuntime:
     async def prepare(self, *, left_alone: bool) -> None:
         """See `Runtime.prepare`. The host comes with the first process, which takes it no time."""
 
-    async def start(self, orders: Sequence[SessionOrder]) -> list[Session | str]:
+    async def start(self, orders: Iterable[SessionOrder]) -> list[Session | str]:
         """See `Runtime.start`."""
         return await asyncio.gather(*(self._start(order) for order in orders))
 

@@ -8,7 +8,8 @@ import re
 import socket
 import subprocess
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import cast
 
 from corral.adapters.tmux.protocol import Notification, Output, Parser, Reply
@@ -19,6 +20,8 @@ from corral.domain.errors import CorralError, UnavailableError
 ANSWER_SECONDS = 5.0
 #: One that owes an answer from before gets less: it is asked again in case it has come back, not to be waited for.
 _STILL_SILENT_SECONDS = 1.0
+#: How many sequences go out before the next ones are made: few enough that tmux never waits for work for long.
+_WAVE = 12
 #: tmux stops waiting for a reader that is this many seconds behind, so a stuck keeper never holds up an agent.
 PAUSE_AFTER = 2
 #: A window, and the columns and rows that it has.
@@ -152,12 +155,26 @@ class ControlClient(asyncio.Protocol):
         self, groups: Sequence[Sequence[Sequence[str]]], seconds: float = ANSWER_SECONDS
     ) -> list[list[list[str]] | TmuxRefusedError]:
         """Like `ask_many`, but a refusal is the outcome of its own sequence only."""
+        return await self._outcomes(self._send(groups), seconds)
+
+    async def try_in_waves(
+        self, groups: Iterable[Sequence[Sequence[str]]], seconds: float, seconds_each: float
+    ) -> list[list[list[str]] | TmuxRefusedError]:
+        """Like `try_many`, for sequences that take time to make: tmux has begun with the first ones meanwhile."""
+        pending: list[asyncio.Future[list[list[str]]]] = []
+        making = iter(groups)
+        while wave := list(islice(making, _WAVE)):
+            if pending and self.closed:
+                break  # those before know why
+            pending += self._send(wave)
+            await asyncio.sleep(0)  # what was written goes out
+        return await self._outcomes(pending, seconds + seconds_each * len(pending))
+
+    def _send(self, groups: Sequence[Sequence[Sequence[str]]]) -> list[asyncio.Future[list[list[str]]]]:
         if not groups:
             return []  # an empty line would tell tmux to detach this client
         if self.closed or self._transport is None:
             raise UnavailableError("the connection to tmux is closed", "try again: the keeper opens a new one")
-        if self._owes_an_answer:
-            seconds = min(seconds, _STILL_SILENT_SECONDS)
         pending = []
         lines = []
         for group in groups:
@@ -166,6 +183,13 @@ class ControlClient(asyncio.Protocol):
             pending.append(waiting.future)
             lines.append(" ; ".join(command(*arguments) for arguments in group))
         self._transport.write(("\n".join(lines) + "\n").encode())
+        return pending
+
+    async def _outcomes(
+        self, pending: Sequence[asyncio.Future[list[list[str]]]], seconds: float
+    ) -> list[list[list[str]] | TmuxRefusedError]:
+        if self._owes_an_answer:
+            seconds = min(seconds, _STILL_SILENT_SECONDS)
         outcomes: list[list[list[str]] | TmuxRefusedError] = []
         try:
             async with asyncio.timeout(seconds):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
 
 from corral.adapters.procfs import processes as proc
@@ -139,29 +139,27 @@ class TmuxRuntime:
         self._left_alone = left_alone
         await self._connect(create=True)
 
-    async def start(self, orders: Sequence[SessionOrder]) -> list[Session | str]:
+    async def start(self, orders: Iterable[SessionOrder]) -> list[Session | str]:
         """See `Runtime.start`."""
         client = await self._connect(create=True)
         assert client is not None
-        new = [order for order in orders if order.run not in self._panes]
-        groups = [
-            [
-                [
-                    "new-session", "-d", "-s", order.agent, "-n", "agent", "-x", str(COLUMNS), "-y", str(ROWS),
-                    "-P", "-F", NEW_FORMAT, "/bin/sh", order.launch_file,
-                ],
-                # Linked in the same sequence, before tmux can read the pane: not a byte is missed.
-                _link(f"={order.agent}:"),
-            ]
-            for order in new
-        ]  # fmt: skip
-        seconds = _START_SECONDS + _START_SECONDS_EACH * len(new)
         if not self._is_new:
-            await self._make_room(client, [order.agent for order in new])
+            orders = list(orders)
+            await self._make_room(client, [order.agent for order in orders if order.run not in self._panes])
         self._is_new = False
-        outcomes = dict(zip((order.run for order in new), await client.try_many(groups, seconds), strict=True))
+        wanted: list[SessionOrder] = []
+        new: list[str] = []
+
+        def groups() -> Iterator[list[list[str]]]:
+            for order in orders:
+                wanted.append(order)
+                if order.run not in self._panes:
+                    new.append(order.run)
+                    yield _new_session(order)
+
+        outcomes = dict(zip(new, await client.try_in_waves(groups(), _START_SECONDS, _START_SECONDS_EACH), strict=True))
         results: list[Session | str] = []
-        for order in orders:
+        for order in wanted:
             outcome = outcomes.get(order.run)
             if isinstance(outcome, TmuxRefusedError):
                 results.append(f"tmux: {outcome.message}")
@@ -449,6 +447,17 @@ class TmuxRuntime:
 async def _census(client: ControlClient) -> Census:
     (lines,) = await client.ask(["list-panes", "-a", "-F", FORMAT])
     return take_census(lines, HUB)
+
+
+def _new_session(order: SessionOrder) -> list[list[str]]:
+    return [
+        [
+            "new-session", "-d", "-s", order.agent, "-n", "agent", "-x", str(COLUMNS), "-y", str(ROWS),
+            "-P", "-F", NEW_FORMAT, "/bin/sh", order.launch_file,
+        ],
+        # Linked in the same sequence, before tmux can read the pane: not a byte is missed.
+        _link(f"={order.agent}:"),
+    ]  # fmt: skip
 
 
 def _link(window: str) -> list[str]:
