@@ -21,6 +21,8 @@ log = logging.getLogger("corral")
 
 #: A runtime directory may be cleared under us (a last logout, a cleaner of old files): one look at it now and then.
 _SOCKET_CHECK_SECONDS = 10.0
+#: How many objects more than were freed, before cycles among them are looked for: as many as a large request makes.
+_GARBAGE = 20_000
 
 
 @contextlib.contextmanager
@@ -89,6 +91,8 @@ def say_ready(ready_fd: int | None) -> None:
     """Tell whoever started this process that it takes requests."""
     # What is loaded by now stays: to look through it for garbage now and then would hold up whoever waits for us.
     gc.freeze()
+    # Most of what a request makes goes without a search; one is begun for what many leave, and not amid a large one.
+    gc.set_threshold(_GARBAGE)
     _tell_service_manager()
     if ready_fd is None:
         return

@@ -46,10 +46,13 @@ class Catalogue:
 
     def for_command(self, command: tuple[str, ...], shell: bool) -> Profile | None:
         """As the function of that name."""
-        words = started(command, shell)
+        words = _started(command, shell)
         known = [profile for profile in self.profiles if words[: len(profile.command)] == profile.command]
         return max(known, key=lambda profile: (len(profile.command), is_own(profile)), default=None)
 
+
+#: The agents of a team mostly run the same few commands.
+_started = functools.lru_cache(maxsize=64)(started)
 
 #: What a file is known by: as long as it is the same, so is what was read of it.
 _Stamp = tuple[str, int, int, int]

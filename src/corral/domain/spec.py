@@ -91,7 +91,7 @@ from corral.domain.process_limits import PROCESS_LIMIT_NAMES
 from corral.domain.spec_agents import KEYS as AGENT_KEYS
 from corral.domain.spec_agents import read_agents
 from corral.domain.spec_enforcement import read_enforcement
-from corral.domain.spec_fingerprint import adjusted, differences, fingerprint, split_differences
+from corral.domain.spec_fingerprint import adjusted, differences, fingerprint, fingerprints, split_differences
 from corral.domain.spec_leases import read_lease_terms
 from corral.domain.spec_limits import ALIASES as LIMIT_ALIASES
 from corral.domain.spec_limits import TAKEN_BY
@@ -136,6 +136,7 @@ __all__ = [
     "decode",
     "differences",
     "fingerprint",
+    "fingerprints",
     "parse",
     "split_differences",
 ]

@@ -73,6 +73,18 @@ def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, st
     return {key: _hash(key, value, salt) for key, value in values.items()}
 
 
+def fingerprints(specs: Iterable[AgentSpec], salt: bytes, *, base: str = "") -> dict[str, dict[str, str]]:
+    """By name, the fingerprint of each agent of a team. Those of one table (`count`) have the same."""
+    tables: dict[str, dict[str, str]] = {}
+    prints = {}
+    for spec in specs:
+        table = spec.declared_as
+        if table not in tables:
+            tables[table] = fingerprint(spec, salt, base=base)
+        prints[spec.name] = tables[table]
+    return prints
+
+
 def differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """The keys whose values differ between two fingerprints made with the same salt; empty if the agents match."""
     keys = [key for key in old.keys() | new.keys() if old.get(key) != new.get(key)]

@@ -15,7 +15,7 @@ from corral.domain.errors import CorralError, RefusedError
 from corral.domain.plan import Step
 from corral.domain.records import Who
 from corral.domain.repository import check as check_repository
-from corral.domain.spec import TeamSpec, fingerprint
+from corral.domain.spec import TeamSpec, fingerprints
 from corral.service.context import Context
 from corral.service.fork import Fork
 from corral.service.merge_book import MergeBook
@@ -85,7 +85,7 @@ class Up:
         async with self._supervisor.lock(team.name):
             self._refuse_other_file(team)
             await self._supervisor.be_certain(team.name)
-            prints = {agent.name: fingerprint(agent, self._context.store.salt, base=team.base) for agent in team.agents}
+            prints = fingerprints(team.agents, self._context.store.salt, base=team.base)
             steps = plan.make_plan(
                 list(prints.items()),
                 self._registry.of_team(team.name),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corral.domain.limits import LIMIT_NAMES, Limits
-from corral.domain.spec import AgentSpec, adjusted, differences, fingerprint, split_differences
+from corral.domain.spec import AgentSpec, adjusted, differences, fingerprint, fingerprints, split_differences
 
 SALT = b"a secret of this instance"
 AGENT = AgentSpec(
@@ -30,6 +30,16 @@ def differing(new: AgentSpec, old: AgentSpec = AGENT) -> list[str]:
 
 def test_the_same_declaration_does_not_differ() -> None:
     assert differing(replace(AGENT)) == []
+
+
+def test_all_of_a_team_have_what_each_would_have_alone() -> None:
+    tables = [
+        AGENT,
+        replace(AGENT, name="builder-2"),
+        replace(AGENT, name="tester", declared_as="tester", prompt="Go."),
+    ]
+    made = fingerprints(tables, SALT, base="/repo")
+    assert made == {one.name: fingerprint(one, SALT, base="/repo") for one in tables}
 
 
 @pytest.mark.parametrize(
