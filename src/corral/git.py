@@ -29,7 +29,7 @@ _MOST_NAMED = 3
 _NO_MONITOR = ("-c", "core.fsmonitor=false")
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 #: What tells whose a process is. What a hook leaves running is of no agent.
-_MARKERS = ("CORRAL_AGENT", "CORRAL_TEAM", "CORRAL_RUN", "CORRAL_INSTANCE")
+_MARKERS = ("CORRAL_AGENT", "CORRAL_TEAM", "CORRAL_RUN", "CORRAL_INSTANCE", "CORRAL_CREDENTIAL_FILE")
 
 #: Words in what git says, and what helps then; the first that fits counts.
 _REMEDIES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pwd
 import socket
 import struct
@@ -32,3 +33,16 @@ def user_name(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return str(uid)
+
+
+def uid_of(name: str) -> int:
+    """The number of an OS user, remembered while this process lives; -1, which nobody has, if there is none."""
+    try:
+        return _remembered(name)
+    except KeyError:
+        return -1
+
+
+@functools.lru_cache(maxsize=1024)
+def _remembered(name: str) -> int:
+    return pwd.getpwnam(name).pw_uid

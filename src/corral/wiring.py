@@ -13,7 +13,7 @@ import time
 from corral import hosting
 from corral.domain.errors import CorralError
 from corral.listening import BACKLOG, listen
-from corral.peer import user_id
+from corral.peer import uid_of, user_id
 from corral.places import Places
 from corral.sharing import Door, shared_door, tell_keepers
 
@@ -66,6 +66,7 @@ def run_keeper(ready_fd: int | None, socket_path: str | None = None, daemon_user
 async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> None:
     from corral import __version__
     from corral.adapters import webhook
+    from corral.adapters.cgroup.peers import KernelPeers
     from corral.adapters.procfs import processes
     from corral.adapters.sqlite.store import SqliteStore
     from corral.adapters.unix_keeper.host import NoKeeperHere
@@ -80,6 +81,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
     from corral.service.agent_hooks import AgentHooks
     from corral.service.agents import Agents
     from corral.service.belongings import Belongings
+    from corral.service.callers import Callers
     from corral.service.context import Context
     from corral.service.down import Down
     from corral.service.fork import Fork
@@ -198,6 +200,14 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
             end=lambda: server.end(),
             busy=linger.busy,
             audit=audit,
+            callers=Callers(
+                registry,
+                KernelPeers(),
+                instance=store.instance,
+                shared=door is not None,
+                # The keeper of a single person is that person's; those of a shared server are each their user's.
+                uid_of=(lambda _: os.getuid()) if door is None else (lambda agent: uid_of(agent.user)),
+            ),
         )
         server = DaemonServer(make_app(services))
         linger.on_idle(server.end)

@@ -16,6 +16,7 @@ from corral.api import answers, requests, team_answers
 from corral.api.audit_routes import AuditApi
 from corral.api.auditing import Auditing
 from corral.api.hook_routes import HookApi
+from corral.api.identifying import Identifying
 from corral.api.inbox_routes import InboxApi
 from corral.api.kv_routes import KvApi
 from corral.api.lease_routes import LeaseApi
@@ -42,6 +43,7 @@ from corral.service.agent_hooks import AgentHooks
 from corral.service.agents import Agents
 from corral.service.attendance import AttendanceWatch
 from corral.service.audit import Audit
+from corral.service.callers import Callers
 from corral.service.down import Down
 from corral.service.fork import Fork
 from corral.service.holding import Holding
@@ -109,6 +111,8 @@ class Services:
     busy: Callable[[int], None]
     #: Where every request is written down; None if this instance keeps no audit trail.
     audit: Audit | None = None
+    #: Who tells whom it has before it; without it, agents are taken at their word.
+    callers: Callers | None = None
 
 
 def make_app(services: Services) -> Router:
@@ -134,17 +138,21 @@ def make_app(services: Services) -> Router:
     )
     welcome = Welcome(services.registry, services.inbox, services.attendance)
     auditing = Auditing(services.audit)
+    identifying = Identifying(services.callers, services.audit)
     return Router(
         [
             Route(
                 endpoint.method,
                 endpoint.path,
-                auditing(endpoint, welcome(endpoint.handler, _handler(rooms, endpoint.handler))),
+                identifying(
+                    endpoint.handler,
+                    auditing(endpoint, welcome(endpoint.handler, _handler(rooms, endpoint.handler))),
+                ),
             )
             for endpoint in ENDPOINTS
         ],
         _on_error,
-        auditing.unrouted,
+        lambda handler: identifying.unrouted(auditing.unrouted(handler)),
     )
 
 

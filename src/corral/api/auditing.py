@@ -49,9 +49,9 @@ class Auditing:
 
 
 def actor(request: Request) -> Actor:
-    """Who asks: the user is what the kernel says; the agent is what the caller says."""
+    """Who asks: the user is what the kernel says. The agent is proved if a run is named with it, else claimed."""
     who = requests.caller(request)
-    return Actor(uid=who.uid, user=who.user, agent=who.agent)
+    return Actor(uid=who.uid, user=who.user, agent=who.agent, run=requests.identity(request).run)
 
 
 def target(request: Request) -> Target:

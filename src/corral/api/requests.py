@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import socket
 from collections.abc import Mapping
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qs, parse_qsl
@@ -14,6 +15,7 @@ from msgspec import Meta
 from starlette.requests import ClientDisconnect, Request
 
 from corral.domain.errors import WrongUseError
+from corral.domain.identity import PERSON, REFUSED, Identity
 from corral.domain.kv import Transaction
 from corral.domain.records import Who
 from corral.ports.dialogs import Peer
@@ -29,8 +31,13 @@ _EVENT_PATTERN = re.compile(r"(?=[^*]*(?:\*[^*]*){0,3}\Z)[a-z0-9_.*-]{1,60}")
 _MOST_EVENT_PATTERNS = 20
 #: No query is remembered that is longer.
 _SHORT_QUERY = 300
-#: Under which name the server notes in the state of a request who asks.
+#: Under which name the server notes in the state of a request which user asks, and by which connection.
 CALLER = "caller"
+CONNECTION = "connection"
+#: Who that is, once it was found out.
+IDENTITY = "identity"
+#: Of a request of which nothing was found out, as in an application of a test: the user is all that is known.
+_NOBODY_YET = Identity(kind=PERSON)
 #: When the connection was made, in seconds after boot.
 CONNECTED = "connected"
 #: Seconds between two looks of somebody who follows.
@@ -324,10 +331,36 @@ def whole_number(request: Request, name: str) -> int | None:
 
 
 def caller(request: Request) -> Who:
-    """Who is asking: the user as the kernel names it, and the agent it says it is."""
+    """Who is asking: the user as the kernel names it, and the agent that it is.
+
+    On a shared server that is proved. In an instance of one person an agent may be one by its word: see `identity`.
+    """
+    who, found = kernels_word(request), identity(request)
+    is_agent = found.agent and found.kind != REFUSED
+    return Who(user=who.user, uid=who.uid, agent=found.agent) if is_agent else who
+
+
+def kernels_word(request: Request) -> Who:
+    """The user who asks, whatever it is besides."""
     who: Who = request.scope["state"][CALLER]
-    agent = header(request, b"x-corral-agent")
-    return Who(user=who.user, uid=who.uid, agent=agent[:100]) if agent else who
+    return who
+
+
+def identity(request: Request) -> Identity:
+    """What the caller is, and how that is known. A request of one that is refused reaches no handler."""
+    found: Identity = request.scope["state"].get(IDENTITY, _NOBODY_YET)
+    return found
+
+
+def set_identity(request: Request, found: Identity) -> None:
+    """Have it known who asks, from now on."""
+    request.scope["state"][IDENTITY] = found
+
+
+def connection(request: Request) -> socket.socket:
+    """The connection by which it is asked."""
+    found: socket.socket = request.scope["state"][CONNECTION]
+    return found
 
 
 def caller_pid(request: Request) -> int:

@@ -24,11 +24,13 @@ class _PeerProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(OnePacket(transport, self.loop))
-        pid, uid = peer_of(transport.get_extra_info("socket"))
+        connection = transport.get_extra_info("socket")
+        pid, uid = peer_of(connection)
         self.client = (str(uid), pid)
         # The name is looked up once: that is a file to read.
         self.app_state = {
             requests.CALLER: Who(user=user_name(uid), uid=uid),
+            requests.CONNECTION: connection,
             # Whoever needs to know can tell by this whether a process with that pid is the one that connected.
             requests.CONNECTED: time.clock_gettime(time.CLOCK_BOOTTIME),
         }

@@ -16,7 +16,9 @@ READY_SECONDS = 20.0
 _LAST_LINES = 8
 
 #: What describes the caller's own agent or terminal is not the daemon's.
-_NOT_INHERITED = ("CORRAL_AGENT", "CORRAL_TEAM", "CORRAL_RUN", "CORRAL_INSTANCE", "TMUX", "TMUX_PANE")
+_NOT_INHERITED = (
+    "CORRAL_AGENT", "CORRAL_TEAM", "CORRAL_RUN", "CORRAL_INSTANCE", "CORRAL_CREDENTIAL_FILE", "TMUX", "TMUX_PANE",
+)  # fmt: skip
 
 
 def ensure_daemon(places: Places) -> bool:

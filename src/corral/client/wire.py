@@ -370,6 +370,12 @@ def _head(method: str, target: str, length: "int | None", headers: "Sequence[tup
     # A name is always plain; anything else is not one, and must not become a header of its own.
     if caller and caller.isascii() and caller.isprintable():
         lines.append(f"X-Corral-Agent: {caller}")
+    path = os.environ.get("CORRAL_CREDENTIAL_FILE")
+    if path:
+        from corral.client.credential import shown
+
+        if credential := shown(path):
+            lines.append(f"X-Corral-Credential: {credential}")
     lines.extend(f"{name}: {value}" for name, value in headers)
     return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
 

@@ -12,7 +12,9 @@ TEAM = "shop"
 _README = "# Shop\n\nA small web shop that nobody has built yet.\n"
 
 #: The demonstration may be started from an agent's terminal or from a git hook; it is still on its own.
-_ELSEWHERE = frozenset({"CORRAL_AGENT", "CORRAL_TEAM", "CORRAL_RUN", "CORRAL_INSTANCE", "TMUX", "TMUX_PANE"})
+_ELSEWHERE = frozenset(
+    {"CORRAL_AGENT", "CORRAL_TEAM", "CORRAL_RUN", "CORRAL_INSTANCE", "CORRAL_CREDENTIAL_FILE", "TMUX", "TMUX_PANE"}
+)
 
 
 class Trouble(Exception):  # noqa: N818 - told to a person as it is

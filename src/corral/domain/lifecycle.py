@@ -39,6 +39,8 @@ def begin(agent: Agent, run: str, now: float, *, by_person: bool, **besides: Any
         "reason": "",
         "run": run,
         "pid": None,
+        "credential": "",
+        "cgroup": "",
         "exit_code": None,
         "exit_signal": None,
         "restarts": 0 if by_person else agent.restarts + 1,

@@ -150,6 +150,10 @@ class Agent:
     #: The level it was started at, and why it was no better one.
     containment: str = ""
     containment_why: str = ""
+    #: What is kept of the credential of its present or last run (`credentials.digest`), and the cgroup that it was
+    #: reported to be in.
+    credential: str = ""
+    cgroup: str = ""
     #: It was told to stand still, with everything it started.
     paused: bool = False
     #: How many tasks of it run on, though its terminal is gone.

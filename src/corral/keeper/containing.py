@@ -33,6 +33,8 @@ class Level:
 
     name: str
     why: str = ""
+    #: The cgroup of its agent, as `/proc/PID/cgroup` has it; empty if it has none.
+    cgroup: str = ""
 
 
 class Containing:
@@ -100,7 +102,7 @@ class Containing:
                 refused[session.run] = problem
                 continue
             why = problem or self._why(level, order)
-            self.levels[session.run] = Level(level, why)
+            self.levels[session.run] = Level(level, why, admission.cgroups.get(session.run, ""))
             if problem:
                 self._degraded(session.agent, problem)
             point("keeper.admitted")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from corral.domain.credentials import FILE_VARIABLE
 from corral.domain.environment import AGENT_VARIABLE
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.domain.unattended import unattended
@@ -109,8 +110,11 @@ class TeamProcesses:
         known = self._environments.get((order.agent, order.tty))
         if known is not None and not order.environment and known[0] is found and known[1] == made_of:
             return known[2]
-        # As in its launch file: a tmux that it starts is its own.
-        own = {"TMUX_TMPDIR": self._launches.own_directory(order.run)} if order.run else {}
+        # As in its launch file: a tmux that it starts is its own, and it speaks to Corral as its agent.
+        own = {}
+        if order.run:
+            own["TMUX_TMPDIR"] = self._launches.own_directory(order.run)
+            own[FILE_VARIABLE] = self._launches.credential_file(order.agent)
         environment = unattended({**own, **found}, order.declared, order.environment, tty=order.tty)
         environment[AGENT_VARIABLE] = order.agent
         if not order.environment:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from corral.background import Background
+from corral.domain.credentials import FILE_VARIABLE
 from corral.domain.errors import CorralError
 from corral.ports.casts import Cast, Casts, OpenCasts, RecordingOrder, RecordingPiece, RecordingShown
 from corral.ports.sessions import Picture
@@ -44,12 +45,14 @@ class TeamRecordings:
         environment_of: Callable[[str], Mapping[str, str] | None],
         picture: Callable[[str], Awaitable[Picture]],
         on_trouble: Callable[[str, str], None],
+        credential_of: Callable[[str], str],
     ) -> None:
         self._team = team
         self._casts = casts
         self._environment_of = environment_of
         self._picture = picture
         self._on_trouble = on_trouble
+        self._credential_of = credential_of
         self._order = RecordingOrder()
         self._open: dict[str, _Open] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
@@ -132,11 +135,14 @@ class TeamRecordings:
         casts = self._casts(self._team, agent)
         environment = self._environment_of(agent) or {}
         names = self._order.masked.get(agent, ())
+        secrets = {name: environment[name] for name in names if environment.get(name)}
+        if credential := self._credential_of(agent):
+            secrets[FILE_VARIABLE] = credential
         cast = casts.begin(
             run=run,
             at=at,
             size=self._sizes.get(run, _SIZE),
-            secrets={name: environment[name] for name in names if environment.get(name)},
+            secrets=secrets,
             max_size=self._order.max_size,
         )
         opened = self._open[run] = _Open(agent, cast)

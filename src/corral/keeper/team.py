@@ -87,7 +87,12 @@ class TeamKeeper:
         self.typist = Typist(self._runtime, self._profile_of_run, self._keyboard_changed)
         self.dialogs = TeamDialogs(self._runtime, self._profile_of_run, self.typist.is_typing)
         self.recordings = TeamRecordings(
-            team, tools.casts, self._launches.environment_of, self._runtime.picture, self._degraded
+            team,
+            tools.casts,
+            self._launches.environment_of,
+            self._runtime.picture,
+            self._degraded,
+            self._launches.credential_of,
         )
         self.sessions = TeamSessions(team, self._runtime, self._agent_of, self._company_changed)
         self._survivors = Survivors(tools.containment, team, self._background)
@@ -255,6 +260,7 @@ class TeamKeeper:
             note=self._containing.note(launch, order),
             terminal=launch.terminal == TMUX,
             through=through_own_ports(self._tools, launch.bind, environment),
+            credential=launch.credential,
         )
         return SessionOrder(
             agent=launch.agent,
@@ -504,4 +510,5 @@ class TeamKeeper:
             oom_kills=self._launches.oom_kills(session.agent, session.run) if session.dead else 0,
             containment=level.name,
             containment_why=level.why,
+            cgroup=level.cgroup,
         )

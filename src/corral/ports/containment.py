@@ -33,6 +33,8 @@ class Admission:
 
     #: The level that each run has now.
     levels: dict[str, str] = field(default_factory=dict)
+    #: The cgroup of the agent that each run is in now, as `/proc/PID/cgroup` has it; none at the last level.
+    cgroups: dict[str, str] = field(default_factory=dict)
     #: Why a run has no better level than that.
     problems: dict[str, str] = field(default_factory=dict)
     #: What a person should know besides: limits that nothing enforces.

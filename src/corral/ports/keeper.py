@@ -89,6 +89,12 @@ class Launch(Record, frozen=True):
     stdin: bool = True
     #: Which ports it may listen on: one of `bindings.BINDINGS`.
     bind: str = ANY_PORT
+    #: What proves, together with its cgroup, that it is this run that speaks to the daemon.
+    credential: str = ""
+
+    def __repr__(self) -> str:
+        """Without secrets: what is shown ends in logs."""
+        return f"Launch(agent={self.agent!r}, run={self.run!r})"
 
     @property
     def ready_order(self) -> ReadyOrder:
@@ -166,6 +172,8 @@ class Run(Record, frozen=True):
     containment: str = ""
     #: Why it has no better one, or which of its limits nothing enforces.
     containment_why: str = ""
+    #: The cgroup of its agent, as `/proc/PID/cgroup` has it; empty where it has none, or this keeper did not start it.
+    cgroup: str = ""
 
 
 class TerminalShown(Record, frozen=True):

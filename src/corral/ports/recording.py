@@ -51,12 +51,14 @@ class Launches(Protocol):
         note: str,
         terminal: bool = True,
         through: Sequence[str] = (),
+        credential: str = "",
     ) -> str:
         """Prepare a run and return the file to start. None as environment: the one of the agent's last run.
 
         With `gated` the run waits before it starts anything, until `open_gate`. `note` is one line for whoever has to
         open the gate if this process cannot any more. Without a `terminal` it ends as soon as its program does. The
-        program is started by `through`, if there is any, which is given its argv.
+        program is started by `through`, if there is any, which is given its argv. A `credential` is in a file of its
+        own, which a variable of the run names: programs show their environment more often than they mean to.
         """
 
     def note_of(self, agent: str, run: str) -> str:
@@ -85,6 +87,12 @@ class Launches(Protocol):
 
     def own_directory(self, run: str) -> str:
         """Where tmux is to have its sockets that is started in this run: not where ours are, nor the person's."""
+
+    def credential_file(self, agent: str) -> str:
+        """The file that has the credential of the agent's present run."""
+
+    def credential_of(self, agent: str) -> str:
+        """The credential of the agent's present run; empty if it has none."""
 
     def exit_code(self, agent: str, run: str) -> int | None:
         """How a run ended, as a shell tells it; None while it has not, or was killed with its shell."""

@@ -196,9 +196,13 @@ def _lose_sight(findings: Findings, agent: Agent, why: str, now: float) -> None:
 
 
 def _see(findings: Findings, agent: Agent, run: Run, now: float) -> None:
-    seen = lifecycle.running(agent, run.pid, now)
-    if seen is not agent:
+    # Whoever started it may have died before it was written down where it is.
+    besides = {"cgroup": run.cgroup} if run.cgroup and not agent.cgroup else {}
+    seen = lifecycle.running(agent, run.pid, now, **besides)
+    if seen.state != agent.state or seen.pid != agent.pid:
         findings.note(seen, "agent.found", run=run.run, pid=run.pid, was=agent.state)
+    elif seen is not agent:
+        findings.agents[seen.key] = seen
     if seen.prompt_state == PROMPT_WAITING or not (seen.ready or seen.paused):
         findings.await_ready.append(seen)
     if seen.prompt_state == PROMPT_SENDING:

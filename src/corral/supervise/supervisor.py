@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from corral.background import Background
-from corral.domain import lifecycle, states
+from corral.domain import credentials, lifecycle, states
+from corral.domain.credentials import Names
 from corral.domain.dependencies import needs_a_sign
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.moments import Moment
@@ -144,10 +145,18 @@ class Supervisor:
             await keeper.stop(team, old_runs, _LEFTOVER_GRACE, spare=True)
         openings = await self.conversations.begin(keeper, agents, environments)
         now, by_person = self._now(), who != SUPERVISOR
+        # Each has a credential for this run alone. What is kept of it is a hash.
+        runs = {agent.name: secrets.token_hex(6) for agent in agents}
+        given = {
+            name: credentials.issue(
+                Names(instance=hello.instance, team=team, agent=name, run=run), secrets.token_urlsafe(24)
+            )
+            for name, run in runs.items()
+        }
         begun = [
             lifecycle.begin(
                 agent,
-                secrets.token_hex(6),
+                runs[agent.name],
                 now,
                 by_person=by_person,
                 conversation=openings[agent.name].opening.conversation,
@@ -158,6 +167,7 @@ class Supervisor:
                 user=hello.user,
                 host=hello.host,
                 containment=hello.containment,
+                credential=credentials.digest(given[agent.name]),
             )
             for agent in agents
         ]
@@ -177,6 +187,7 @@ class Supervisor:
                 terminal=agent.terminal,
                 stdin=agent.stdin or agent.prompt_state == PROMPT_WAITING,
                 bind=agent.bind,
+                credential=given[agent.name],
             )
             for agent in begun
         ]
@@ -313,7 +324,12 @@ class Supervisor:
                 findings.note(failed, "agent.failed", "failed", reason=run.problem, run=run.run)
             else:
                 alive = lifecycle.running(
-                    agent, run.pid, now, containment=run.containment, containment_why=run.containment_why
+                    agent,
+                    run.pid,
+                    now,
+                    containment=run.containment,
+                    containment_why=run.containment_why,
+                    cgroup=run.cgroup,
                 )
                 findings.note(alive, "agent.started", run=run.run, pid=run.pid, workspace=agent.workspace)
         await self._registry.observe(findings.agents.values(), findings.events)

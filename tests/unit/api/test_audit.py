@@ -9,14 +9,17 @@ from corral.api import requests
 from corral.api.audit_routes import own_entries
 from corral.api.auditing import actor, target
 from corral.domain.audit import GENESIS, Actor, Entry, Target
+from corral.domain.identity import CLAIMED, PROVED, Identity
 from corral.domain.records import Who
 from tests.support.audit import note
 
 
-def _request(uid: int, query: str = "", agent: str = "") -> Request:
-    headers = [(b"x-corral-agent", agent.encode())] if agent else []
+def _request(uid: int, query: str = "", known: Identity | None = None) -> Request:
     state = {requests.CALLER: Who(user="ann", uid=uid)}
-    return Request({"type": "http", "query_string": query.encode(), "headers": headers, "state": state})
+    request = Request({"type": "http", "query_string": query.encode(), "headers": [], "state": state})
+    if known is not None:
+        requests.set_identity(request, known)
+    return request
 
 
 @pytest.mark.parametrize(("uid", "seen"), [(0, True), (os.geteuid(), True), (1001, True), (1002, False)])
@@ -25,8 +28,11 @@ def test_people_see_what_they_did_themselves_and_whoever_runs_it_sees_everything
     assert own_entries(_request(uid))(entry) is seen
 
 
-def test_who_asks_is_what_the_kernel_says_and_the_agent_what_the_caller_says() -> None:
-    assert actor(_request(7, agent="shop/api")) == Actor(uid=7, user="ann", agent="shop/api")
+def test_who_asks_is_what_the_kernel_says_and_an_agent_with_its_run_if_that_is_proved() -> None:
+    claimed = Identity(kind=CLAIMED, agent="shop/api")
+    assert actor(_request(7, known=claimed)) == Actor(uid=7, user="ann", agent="shop/api")
+    proved = Identity(kind=PROVED, agent="shop/api", run="r1")
+    assert actor(_request(7, known=proved)) == Actor(uid=7, user="ann", agent="shop/api", run="r1")
 
 
 @pytest.mark.parametrize(

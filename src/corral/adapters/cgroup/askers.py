@@ -27,7 +27,7 @@ def behind(pid: int, seen: float, instance: str) -> Behind | None:
 
     None, too, if it has ended: whose it was cannot be told any more, and its pid may be another's.
     """
-    above = _lineage(pid, seen)
+    above = lineage_of(pid, seen)
     if not above:
         return None
     ours = _started_by_corral(above, instance)
@@ -36,8 +36,8 @@ def behind(pid: int, seen: float, instance: str) -> Behind | None:
     )
 
 
-def _lineage(pid: int, seen: float) -> list[Process]:
-    """The process, its parent, and so on up."""
+def lineage_of(pid: int, seen: float) -> list[Process]:
+    """The process that had this pid at a time, its parent, and so on up. None at all in case of doubt."""
     for _ in range(_ATTEMPTS):
         process = proc.read(pid)
         if process is None or process.state in proc.ENDED_STATES or process.start / _TICKS > seen:

@@ -17,7 +17,7 @@ from corral.adapters.cgroup import limits as limit_files
 from corral.adapters.cgroup import usage as usage_files
 from corral.adapters.cgroup.contained import Contained
 from corral.adapters.cgroup.home import Home
-from corral.adapters.cgroup.tree import Cgroup
+from corral.adapters.cgroup.tree import Cgroup, unified_name_of
 from corral.adapters.procfs.containment import ProcessContainment
 from corral.domain.errors import CorralError
 from corral.domain.limits import NO_LIMITS, Limits
@@ -164,6 +164,8 @@ class CgroupContainment:
                 admission.problems[one.run] = f"it could not be put into its cgroup: {error}"
             else:
                 admission.levels[one.run] = self.level
+                if name := unified_name_of(one.pid):  # else it ended already
+                    admission.cgroups[one.run] = name
                 admission.notes += _notes(one.agent, lines)
         return admission
 

@@ -22,6 +22,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 
+from corral.domain.credentials import FILE_VARIABLE, LONGEST, names_in
 from corral.domain.environment import RUN_VARIABLE
 from corral.domain.errors import CorralError
 from corral.domain.last_question import ANSWER, CALL, HEARD, QUESTION
@@ -32,6 +33,8 @@ log = logging.getLogger("corral.keeper")
 _EXIT = ".exit"
 #: Beside it: the pipe from which the shell reads a line before it starts anything.
 _GATE = ".gate"
+#: Beside it, for each agent: the credential of its present run.
+_CREDENTIAL = ".credential"
 #: Longer than any honest launch file up to its first line's end, and than any honest exit code.
 _LONGEST_HEADER, _LONGEST_ENDING = 8 << 20, 64
 #: Of an exit code, and of a count that is told to others.
@@ -113,6 +116,7 @@ class LaunchFiles:
         note: str,
         terminal: bool = True,
         through: Sequence[str] = (),
+        credential: str = "",
     ) -> str:
         """See `Launches.write`."""
         self._have_directory()
@@ -137,6 +141,7 @@ class LaunchFiles:
             f"export TMUX_TMPDIR={_quoted(self.own_directory(run))}\n"
             f". {_quoted(environment_file)}\n"
             f"export {RUN_VARIABLE}={run}\n"
+            f"{f'export {FILE_VARIABLE}={_quoted(self.credential_file(agent))}' if credential else ''}\n"
             f"cd {_quoted(working_directory)} || exit 126\n"
             # With a handler and not ignored: the program starts with the default actions, and this shell outlives it.
             # Not HUP: the kernel tells the end of a terminal to its first process, and to the others when that ends.
@@ -152,6 +157,8 @@ class LaunchFiles:
             f"{_UNTIL_READ if terminal else ''}"
             "exit $status\n",
         )
+        if credential:
+            _write_private(self.credential_file(agent), credential + "\n")
         # After the launch file, by which it is found again: however this process dies, it does not stay for good.
         _make_directory(self.own_directory(run))
         return path
@@ -200,6 +207,14 @@ class LaunchFiles:
     def own_directory(self, run: str) -> str:
         """See `Launches.own_directory`."""
         return os.path.join(self._own_directory, run)
+
+    def credential_file(self, agent: str) -> str:
+        """See `Launches.credential_file`. By agent and not by run: commands of an agent outlive a run of it."""
+        return os.path.join(self._directory, agent + _CREDENTIAL)
+
+    def credential_of(self, agent: str) -> str:
+        """See `Launches.credential_of`."""
+        return _contents(self.credential_file(agent), LONGEST).decode("ascii", "replace").strip()
 
     def command_of(self, agent: str, run: str) -> tuple[tuple[str, ...], bool] | None:
         """See `Launches.command_of`."""
@@ -256,11 +271,15 @@ class LaunchFiles:
         """Remove what was kept for a run that ended."""
         self._close_gate(run)
         self._remove_own(run)
+        names = names_in(self.credential_of(agent))
+        if names is not None and names.run == run:
+            _remove(self.credential_file(agent))
         for suffix in (_EXIT, _GATE, ""):
             _remove(self._path(agent, run) + suffix)
 
     def forget_agent(self, agent: str) -> None:
         """Remove everything of an agent."""
+        _remove(self.credential_file(agent))
         _remove(os.path.join(self._directory, f"{agent}.env"))
 
     def forget_team(self) -> None:

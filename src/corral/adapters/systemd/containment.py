@@ -145,7 +145,10 @@ class SystemdContainment:
                 admission.problems[placement.run] = problem
                 continue
             admission.levels[placement.run] = self.level
-            for line in self._not_enforced(self._hierarchy.of_process(placement.pid), placement.limits):
+            group = self._hierarchy.of_process(placement.pid)
+            if group is not None:  # else it ended already
+                admission.cgroups[placement.run] = group.name
+            for line in self._not_enforced(group, placement.limits):
                 admission.notes.append(f"{placement.agent}: {line}")
         if placements:
             group = self._hierarchy.of_process(placements[0].pid)
