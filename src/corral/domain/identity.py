@@ -110,26 +110,27 @@ def _with_credential(
     agent = f"{names.team}/{names.agent}"
     if holder is None or not holder.fits:
         return _refused(f"with a credential that {agent} does not have, or has no more", agent)
-    if not holder.live:
-        return _refused(f"with the credential of {agent}, whose run has ended", agent)
     if asked.uid != holder.uid:
         return _refused(f"with the credential of {agent}, by another user than the one it runs as", agent)
     if asked.claim not in ("", agent):
         return _refused(f"in the name of {asked.claim}, with the credential of {agent}", agent)
     # The nearest: what an agent has started may have started others in their turn.
     found = inside(lineage or (), places)
-    if found == agent:
+    if found == agent and holder.live:
         return Identity(kind=PROVED, agent=agent, run=names.run)
-    if found:
+    if found not in ("", agent):
         return _refused(f"with the credential of {agent}, from within {found}", agent)
-    if lineage is None:
-        why = "it has ended, or cannot be seen from here: nobody can tell where it is"
+    if not holder.live:
+        # Commands of an agent outlive its runs.
+        why = "the run that it was given to has ended"
+    elif lineage is None:
+        why = "the process has ended, or cannot be seen from here"
     elif not holder.cgroup:
-        why = f"{agent} has no cgroup that it could be known by"
+        why = f"{agent} has no cgroup to be known by"
     else:
-        why = "it is outside of that agent's cgroup"
+        why = "the process is outside of that agent's cgroup"
     if shared:
-        return _refused(f"with the credential of {agent}, by a process that is not proved to be its own: {why}", agent)
+        return _refused(f"with the credential of {agent}, which does not prove it: {why}", agent)
     return Identity(kind=CLAIMED, agent=agent, why=why)
 
 

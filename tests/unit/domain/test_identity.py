@@ -54,7 +54,6 @@ def test_a_credential_and_its_cgroup_prove_an_agent(shared: bool, claim: str, li
     [
         (None, "does not have"),
         (Holder(fits=False, live=True, uid=1000, cgroup=A), "has no more"),
-        (Holder(fits=True, live=False, uid=1000, cgroup=A), "has ended"),
         (Holder(fits=True, live=True, uid=1001, cgroup=A), "by another user"),
     ],
 )
@@ -65,6 +64,14 @@ def test_a_credential_that_does_not_hold_is_refused_from_wherever(
         found = who(names=OWN, holder=holder, lineage=lineage, shared=shared)
         assert found.kind == REFUSED
         assert why in found.why
+
+
+def test_the_credential_of_a_run_that_has_ended_is_a_claim_at_most() -> None:
+    over = Holder(fits=True, live=False, uid=1000, cgroup=A)
+    assert "has ended" in who(names=OWN, holder=over, lineage=COMMAND_OF_A, shared=True).why
+    found = who(names=OWN, holder=over, lineage=COMMAND_OF_A, shared=False)
+    assert (found.kind, found.agent, found.run) == (CLAIMED, "shop/a", "")
+    assert who(names=OWN, holder=over, lineage=IN_B, shared=False).kind == REFUSED
 
 
 @BOTH
