@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corral.adapters.files.launch import LaunchFiles
+from corral.domain import credentials
+from corral.domain.credentials import Names
 
 RUN = "0123456789ab"
 
@@ -228,3 +230,58 @@ def test_an_environment_is_read_back_as_it_was_written(environment: dict[str, st
 
 def test_an_environment_that_is_gone_is_none(launches: LaunchFiles) -> None:
     assert launches.environment_of("nobody") is None
+
+
+def credential_for(run: str) -> str:
+    return credentials.issue(Names(instance="i1", team="shop", agent="api", run=run), f"secret-of-{run}")
+
+
+def start(files: LaunchFiles, run: str, credential: str) -> str:
+    return files.write(
+        agent="api",
+        run=run,
+        command=["sh", "-c", 'cat "$CORRAL_CREDENTIAL_FILE"'],
+        shell=False,
+        working_directory="/",
+        environment={},
+        gated=False,
+        note="",
+        terminal=False,
+        credential=credential,
+    )
+
+
+def test_a_run_finds_its_credential_in_a_file_that_is_its_own(launches: LaunchFiles, team: Path) -> None:
+    path = start(launches, RUN, credential_for(RUN))
+    assert (
+        subprocess.run(["/bin/sh", path], capture_output=True, text=True, check=True).stdout
+        == credential_for(RUN) + "\n"
+    )
+    assert stat.S_IMODE((team / "api.credential").stat().st_mode) == 0o600
+    assert launches.credential_of("api") == credential_for(RUN)
+    assert [one.name for one in team.iterdir() if credential_for(RUN) in one.read_text()] == ["api.credential"]
+
+
+def test_a_run_without_a_credential_is_told_of_none(launches: LaunchFiles, team: Path) -> None:
+    path = start(launches, RUN, "")
+    assert "CORRAL_CREDENTIAL_FILE" not in Path(path).read_text().partition("\n")[2]
+    assert launches.credential_of("api") == ""
+
+
+def test_a_credential_goes_with_its_run_and_with_no_other(launches: LaunchFiles, team: Path) -> None:
+    start(launches, RUN, credential_for(RUN))
+    start(launches, "ba9876543210", credential_for("ba9876543210"))
+    launches.forget_run("api", RUN)
+    assert launches.credential_of("api") == credential_for("ba9876543210")
+    launches.forget_run("api", "ba9876543210")
+    assert not (team / "api.credential").exists()
+
+
+def test_a_link_in_the_place_of_a_credential_is_not_written_through(
+    launches: LaunchFiles, team: Path, elsewhere: Path
+) -> None:
+    (team / "api.credential").symlink_to(elsewhere / "precious")
+    assert launches.credential_of("api") == ""
+    start(launches, RUN, credential_for(RUN))
+    assert (elsewhere / "precious").read_text() == "7 1"
+    assert launches.credential_of("api") == credential_for(RUN)
