@@ -110,7 +110,8 @@ def _with_credential(
     agent = f"{names.team}/{names.agent}"
     if holder is None or not holder.fits:
         return _refused(f"with a credential that {agent} does not have, or has no more", agent)
-    if asked.uid != holder.uid:
+    # Who gets through the door of a single person is that person, or root: in an agent, by sudo.
+    if shared and asked.uid != holder.uid:
         return _refused(f"with the credential of {agent}, by another user than the one it runs as", agent)
     if asked.claim not in ("", agent):
         return _refused(f"in the name of {asked.claim}, with the credential of {agent}", agent)

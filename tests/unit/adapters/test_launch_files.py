@@ -259,7 +259,9 @@ def test_a_run_finds_its_credential_in_a_file_that_is_its_own(launches: LaunchFi
     )
     assert stat.S_IMODE((team / "api.credential").stat().st_mode) == 0o600
     assert launches.credential_of("api") == credential_for(RUN)
-    assert [one.name for one in team.iterdir() if credential_for(RUN) in one.read_text()] == ["api.credential"]
+    assert [one.name for one in team.iterdir() if one.is_file() and credential_for(RUN) in one.read_text()] == [
+        "api.credential"
+    ]
 
 
 def test_a_run_without_a_credential_is_told_of_none(launches: LaunchFiles, team: Path) -> None:

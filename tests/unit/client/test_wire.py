@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +60,39 @@ class TestRequest:
         monkeypatch.setenv("CORRAL_AGENT", "builder-1")
         asked(places)
         assert daemon.last.headers["x-corral-agent"] == "shop/builder-1"
+
+    def test_shows_the_credential_of_its_agent(
+        self, places: Places, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        daemon.answer("GET", "/x", whole(b""))
+        kept = tmp_path / "kept"
+        monkeypatch.setenv("CORRAL_CREDENTIAL_FILE", str(kept))
+        asked(places)
+        assert "x-corral-credential" not in daemon.last.headers  # there is none any more, and the daemon says so
+        kept.write_text("corral.i.shop.a.r.s\n")
+        asked(places)
+        assert daemon.last.headers["x-corral-credential"] == "corral.i.shop.a.r.s"
+
+    @pytest.mark.parametrize("kept", [b"", b"\n", b"a\r\nX-Admin: yes", b"\xff\xfe", b"a\0b"])
+    def test_what_cannot_be_a_credential_is_not_shown(
+        self, places: Places, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kept: bytes
+    ) -> None:
+        daemon.answer("GET", "/x", whole(b""))
+        path = tmp_path / "kept"
+        path.write_bytes(kept)
+        monkeypatch.setenv("CORRAL_CREDENTIAL_FILE", str(path))
+        asked(places)
+        assert "x-corral-credential" not in daemon.last.headers
+        assert "x-admin" not in daemon.last.headers
+
+    def test_a_pipe_in_the_place_of_a_credential_is_not_waited_for(
+        self, places: Places, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        daemon.answer("GET", "/x", whole(b""))
+        os.mkfifo(tmp_path / "pipe")
+        monkeypatch.setenv("CORRAL_CREDENTIAL_FILE", str(tmp_path / "pipe"))
+        asked(places)
+        assert "x-corral-credential" not in daemon.last.headers
 
     def test_a_variable_cannot_smuggle_in_a_header(
         self, places: Places, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch

@@ -54,7 +54,6 @@ def test_a_credential_and_its_cgroup_prove_an_agent(shared: bool, claim: str, li
     [
         (None, "does not have"),
         (Holder(fits=False, live=True, uid=1000, cgroup=A), "has no more"),
-        (Holder(fits=True, live=True, uid=1001, cgroup=A), "by another user"),
     ],
 )
 def test_a_credential_that_does_not_hold_is_refused_from_wherever(
@@ -64,6 +63,12 @@ def test_a_credential_that_does_not_hold_is_refused_from_wherever(
         found = who(names=OWN, holder=holder, lineage=lineage, shared=shared)
         assert found.kind == REFUSED
         assert why in found.why
+
+
+def test_another_user_with_a_credential_is_refused_where_there_are_others() -> None:
+    assert "by another user" in who(names=OWN, uid=1001, holder=HOLDER, lineage=IN_A, shared=True).why
+    # Nobody but root can be it elsewhere: what an agent does with sudo.
+    assert who(names=OWN, uid=0, holder=HOLDER, lineage=IN_A, shared=False).kind == PROVED
 
 
 def test_the_credential_of_a_run_that_has_ended_is_a_claim_at_most() -> None:

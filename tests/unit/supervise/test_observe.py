@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from corral.domain import states
@@ -205,3 +206,15 @@ def test_a_run_that_is_found_and_not_known_to_be_ready_is_watched() -> None:
     inventory = Inventory(team="shop", server="present", runs=[Run(agent="a", run="r1", pid=7)])
     assert observe.from_inventory([waits], inventory, 1.0).await_ready == [waits]
     assert observe.from_inventory([AGENT], inventory, 1.0).await_ready == []
+
+
+def test_where_a_run_is_gets_known_by_a_look_if_nobody_wrote_it_down() -> None:
+    inventory = Inventory(team="shop", server="present", runs=[msgspec.structs.replace(ALIVE, cgroup="/x/a.scope")])
+    agent, findings = look(replace(AGENT, state=states.STARTING, pid=None), inventory)
+    assert (agent.state, agent.cgroup) == (states.RUNNING, "/x/a.scope")
+    agent, findings = look(AGENT, inventory)
+    assert (agent.cgroup, findings.events) == ("/x/a.scope", [])
+    # What was written down at the start holds: whoever looks later may know less.
+    known = replace(AGENT, cgroup="/y/a.scope")
+    assert look(known, inventory)[0] is known
+    assert look(known, Inventory(team="shop", server="present", runs=[ALIVE]))[0] is known
