@@ -266,7 +266,7 @@ def test_a_run_finds_its_credential_in_a_file_that_is_its_own(launches: LaunchFi
 
 def test_a_run_without_a_credential_is_told_of_none(launches: LaunchFiles, team: Path) -> None:
     path = start(launches, RUN, "")
-    assert "CORRAL_CREDENTIAL_FILE" not in Path(path).read_text().partition("\n")[2]
+    assert "export CORRAL_CREDENTIAL_FILE" not in Path(path).read_text()
     assert launches.credential_of("api") == ""
 
 
