@@ -155,9 +155,9 @@ def test_it_is_nowhere_to_be_found(team: Instance) -> None:
     for top in (team.home, team.runtime):
         for directory, _, files in os.walk(top):
             for name in files:
-                path = Path(directory, name)
-                if path.is_file() and not name.endswith(".credential"):
-                    _must_not_have(path.read_bytes(), secrets, str(path))
+                kept = Path(directory, name)
+                if kept.is_file() and not name.endswith(".credential"):
+                    _must_not_have(kept.read_bytes(), secrets, str(kept))
                     looked_at += 1
     assert looked_at > 5
     team.run("daemon", "start")
