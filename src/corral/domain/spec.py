@@ -22,7 +22,6 @@
     stdin = true                  # without a terminal: false if its input ends with its prompt, or at once
     ports = ["web", "api"]        # names of ports of its own: CORRAL_PORT_WEB, CORRAL_PORT_API, besides PORT
     labels = ["python"]           # what it can do: it gets tasks that ask for no more
-    bind = "own"                  # any (default) | own: it can listen on its own ports only (Landlock)
     kind = "service"              # agent (default) | service: nobody speaks to it; a database, a development server
     ready = { port = "web" }      # when it counts as ready: { port = … }, { log = "regex" } or { command = "…" }
     after = ["db"]                # it is started once these are ready

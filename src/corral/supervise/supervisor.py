@@ -37,6 +37,7 @@ from corral.ports.reports import (
 )
 from corral.supervise import observe
 from corral.supervise.activity import Activities
+from corral.supervise.confines import confines_of, enforced_of
 from corral.supervise.conversations import Conversations
 from corral.supervise.line import Line
 from corral.supervise.link import Connect, KeeperLink
@@ -158,6 +159,7 @@ class Supervisor:
                 user=hello.user,
                 host=hello.host,
                 containment=hello.containment,
+                enforced=enforced_of(self._registry.teams[team], agent, hello.obstacles),
             )
             for agent in agents
         ]
@@ -177,6 +179,7 @@ class Supervisor:
                 terminal=agent.terminal,
                 stdin=agent.stdin or agent.prompt_state == PROMPT_WAITING,
                 bind=agent.bind,
+                confines=confines_of(self._registry.teams[team], agent),
             )
             for agent in begun
         ]
@@ -428,7 +431,7 @@ class Supervisor:
         keeper = self.link.connected
         if keeper is not None:
             for agent in findings.await_ready:
-                await keeper.watch_ready(agent.team, observe.ready_order(agent))
+                await keeper.watch_ready(agent.team, observe.ready_order(self._registry.teams[agent.team], agent))
 
     async def _finish_stop(self, agent: Agent) -> None:
         async with self.lock(agent.team):
