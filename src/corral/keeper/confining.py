@@ -43,7 +43,8 @@ def through(
     ports = environment.get(BLOCK_VARIABLE, "")
     if bind == OWN_PORTS and not ports:
         raise CorralError(f'bind = "{OWN_PORTS}", and it has no ports', "corral stop it, then corral up")
-    git, common = _git_directories(workspace, confines.repository)
+    of_files = confines.access.kernel_writes or confines.access.read is not None
+    git, common = _git_directories(workspace, confines.repository) if of_files else ("", "")
     ground = Ground(
         workspace=workspace,
         environment=environment,
