@@ -1,5 +1,7 @@
 """`[agents.x.access]`: what is read of it, and what each mistake is answered with."""
 
+from typing import Any
+
 import pytest
 
 from corral.domain import spec
@@ -17,7 +19,8 @@ def agent(table: str = "") -> AgentSpec:
 def problem(table: str) -> tuple[str, str, str]:
     with pytest.raises(BadSpecError) as caught:
         agent(table)
-    (found,) = caught.value.as_json()["problems"]  # type: ignore[misc]
+    problems: Any = caught.value.as_json()["problems"]
+    (found,) = problems
     return found["key"], found["message"], found["remedy"]
 
 
