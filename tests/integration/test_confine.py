@@ -50,6 +50,7 @@ class Ground:
             "declared": [],
             "besides": [[f"{self.own}/", "rw"], ["/dev/null", "rw"]],
             "temporary": str(self.own / "temporary"),
+            "cache": str(directory / "cache"),
             "ports": None,
             "network": True,
         }
@@ -203,6 +204,13 @@ def test_what_cannot_be_as_declared_is_not_started(ground: Ground) -> None:
 
 
 @needs_files
+def test_what_is_not_to_be_had_besides_is_left_out(ground: Ground) -> None:
+    besides = [["/no/such", "rw"], ["/dev/null/x/", "rw"], [f"{ground.workspace}/made/", "rw"]]
+    said = ground.python("write('made/x', os.O_CREAT | os.O_WRONLY); print('ran')", besides=besides)
+    assert said == "ran"
+
+
+@needs_files
 def test_reading_is_kept_to_what_is_declared(ground: Ground) -> None:
     (ground.workspace / "src" / "s").write_text("seen")
     system = [[path, "r"] for path in ("/usr", "/lib", "/lib64", "/etc", "/proc", sys.prefix, sys.base_prefix)]
@@ -223,6 +231,10 @@ def test_reading_is_kept_to_what_is_declared(ground: Ground) -> None:
 def test_temporary_files_have_a_place_of_their_own(ground: Ground) -> None:
     show = [sys.executable, "-c", "import os, tempfile; print(tempfile.mkstemp()[1])"]
     assert ground.run(*show).stdout.startswith(f"{ground.own}/temporary/")
+    cache = [sys.executable, "-c", "import os; print(os.environ.get('XDG_CACHE_HOME'))"]
+    assert ground.run(*cache).stdout.strip() == f"{ground.own}/temporary/cache"
+    ground.own.with_name("cache").mkdir()
+    assert ground.run(*cache).stdout.strip() == str(os.environ.get("XDG_CACHE_HOME"))
     ground.tmpdir = str(ground.workspace / "src")
     assert ground.run(*show).stdout.startswith(ground.tmpdir)
 

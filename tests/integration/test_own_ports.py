@@ -95,7 +95,7 @@ def test_named_ports_and_none(instance: Instance) -> None:
 def test_the_launcher_refuses_what_it_cannot_do() -> None:
     ports = json.dumps(
         {"read": False, "write": False, "ports": [[20000, 20001]], "network": True, "workspace": "/"}
-        | {"below": [], "declared": [], "besides": [], "temporary": ""}
+        | {"below": [], "declared": [], "besides": [], "temporary": "", "cache": ""}
     )
     for rules, argv, code in ((ports, ["/dev/null"], 126), ("{", ["true"], 126), (ports, ["no-such"], 127)):
         done = subprocess.run([sys.executable, "-I", "-S", LAUNCHER, rules, *argv], capture_output=True, check=False)

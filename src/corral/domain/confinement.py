@@ -75,6 +75,7 @@ def rules(confines: Confines, bind: str, ground: Ground) -> dict[str, object]:
 
     `below` is in the workspace, on ways without links; `declared` has to be there; `besides` is allowed if it is, and
     made if it has a slash at its end. Each has a path and what is allowed: `r`, `w`, `rw`, or `names` of what is there.
+    `temporary` is for temporary files, and for caches if `cache` is not there: nothing is left in a home by that.
     """
     access = confines.access
     home = ground.environment.get("HOME", "")
@@ -98,6 +99,7 @@ def rules(confines: Confines, bind: str, ground: Ground) -> dict[str, object]:
         "declared": declared,
         "besides": _besides(confines, ground, home),
         "temporary": f"{ground.own}/temporary",
+        "cache": _cache(ground),
         "ports": _ports(bind, ground.ports),
         "network": access.network != NO_NETWORK,
     }
@@ -123,9 +125,7 @@ def state_of(state: tuple[str, ...], environment: Mapping[str, str]) -> list[str
 
 def _besides(confines: Confines, ground: Ground, home: str) -> list[tuple[str, str]]:
     found = [(f"{ground.own}/", "rw")]
-    cache = ground.environment.get("XDG_CACHE_HOME") or f"{home}/.cache"
-    own = [*state_of(confines.state, ground.environment), *([f"{cache}/"] if home else [])]
-    found += [(path, "rw") for path in own]
+    found += [(path, "rw") for path in (*state_of(confines.state, ground.environment), _cache(ground)) if path]
     found += [(path, "rw") for path in _DEVICES]
     if ground.git:
         found.append((ground.git, "rw"))
@@ -137,6 +137,12 @@ def _besides(confines: Confines, ground: Ground, home: str) -> list[tuple[str, s
         found += [(path, "r") for path in ground.programs]
         found += [(f"{home}/{name}", "r") for name in _STARTING if home]
     return list(dict.fromkeys(found))
+
+
+def _cache(ground: Ground) -> str:
+    """Where programs keep what they can do without; empty if nobody says."""
+    home = ground.environment.get("HOME", "")
+    return ground.environment.get("XDG_CACHE_HOME") or (f"{home}/.cache" if home else "")
 
 
 def _ports(bind: str, block: str) -> list[tuple[int, int]] | None:

@@ -42,7 +42,7 @@ def test_writing_is_kept_to_what_is_declared_and_what_a_commit_needs() -> None:
     assert found["below"] == [("src", "rw"), ("docs", "rw")]
     assert found["declared"] == [("/home/u/data", "rw"), ("/srv/x", "rw")]
     allowed = besides(found, "rw")
-    assert {"/run/own/1/", "/home/u/.cache/", "/dev/null", "/repo/.git/worktrees/a", "/repo/.git/objects"} <= allowed
+    assert {"/run/own/1/", "/home/u/.cache", "/dev/null", "/repo/.git/worktrees/a", "/repo/.git/objects"} <= allowed
     # Neither configuration nor hooks of the repository, and nothing of anybody's home.
     assert not allowed & {"/repo/.git", "/repo/.git/hooks", "/home/u", "/tmp", "/", "/w"}
 
@@ -77,4 +77,4 @@ def test_where_programs_keep_what_they_know() -> None:
     # A variable that says something relative, or nothing, allows nothing.
     assert state_of(("$X/", "~/.x/"), {"X": "relative"}) == []
     cache = Ground(workspace="/w", environment={"HOME": "/h", "XDG_CACHE_HOME": "/c"}, own="/o")
-    assert {"/c/", "/h/.x/"} <= besides(told(Access(write=()), ground=cache, state=("~/.x/",)), "rw")
+    assert {"/c", "/h/.x/"} <= besides(told(Access(write=()), ground=cache, state=("~/.x/",)), "rw")

@@ -132,13 +132,15 @@ def _opened(rules: dict[str, Any]) -> Iterable[tuple[int, int]]:
         except OSError as error:
             raise CannotError(f"{path}, which [agents.….access] declares, cannot be opened: {error.strerror}") from None
     for path, word in rules["besides"]:
-        # What a system does not have need not be allowed. What has a slash at its end is the agent's own to make.
-        if path.endswith("/"):
-            os.makedirs(path, mode=0o700, exist_ok=True)
+        # What is not there, or not to be reached by this user, need not be allowed. What has a slash at its end is the
+        # agent's own to make.
         try:
-            yield _fitting(os.open(path, os.O_PATH | os.O_CLOEXEC), word)
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            if path.endswith("/"):
+                os.makedirs(path, mode=0o700, exist_ok=True)
+            found = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
             continue
+        yield _fitting(found, word)
 
 
 def _fitting(descriptor: int, word: str) -> tuple[int, int]:
@@ -182,7 +184,10 @@ def _open_part(above: int, part: str, path: str) -> int | None:
 
 
 def _have_temporary(rules: dict[str, Any]) -> None:
-    """A directory for temporary files, unless the agent has one that it may write to."""
+    """Directories for temporary files, and for caches, unless the agent has some that it may write to."""
+    if not os.path.isdir(rules["cache"]):
+        os.environ["XDG_CACHE_HOME"] = os.path.join(rules["temporary"], "cache")
+        os.makedirs(os.environ["XDG_CACHE_HOME"], mode=0o700, exist_ok=True)
     roots = [path for path, word in [*rules["declared"], *rules["besides"]] if "w" in word]
     roots += [os.path.join(rules["workspace"], path) for path, word in rules["below"] if "w" in word]
     said = os.environ.get("TMPDIR")
