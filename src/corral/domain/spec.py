@@ -27,7 +27,7 @@
     after = ["db"]                # it is started once these are ready
     memory_max = "2G"             # limits; also in [team], on all together, and in [defaults], for each
 
-    [agents.NAME.access]          # what it may touch
+    [agents.builder.access]       # what it may touch
     write = ["src/**", "~/data"]  # patterns in its workspace, and directories elsewhere
     read = ["src/**", "/srv"]     # directories and files
     bind = "own"                  # TCP ports: any (default) | own | none | [8080]
