@@ -305,8 +305,9 @@ async def _keeper(
         ),
         containment=containment,
         history=history,
-        no_own_ports=confining.obstacle(),
-        own_ports=confining.through,
+        obstacles=confining.obstacles(),
+        confine=confining.through,
+        programs=confining.programs(places.home),
         workspaces=GitWorkspaces(places, instance),
         merges=GitMerges(places),
         bystanders=lambda team, directories, asking: bystanders.living_in(

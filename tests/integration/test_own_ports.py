@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from corral.adapters.landlock.own_ports import NEEDED_VERSION, __file__, version
+from corral.adapters.landlock.confine import PORTS_VERSION, __file__, version
 from tests.faults.support.teams import pids, toml
 from tests.support.instance import Instance
 from tests.support.ports import own_ports
@@ -34,11 +34,12 @@ os.rename(name + ".part", name)
 if sys.argv[1] == "stays":
     time.sleep(86400)
 """
+OWN = {"bind": "own"}
 FREELY, CONFINED = [0, 0, 0, 0], [0, 0, 13, 13]
 PORTS = own_ports()
 _RANGE = f'[ports]\nrange = "{PORTS[0]}-{PORTS[-1]}"\n'
 
-pytestmark = pytest.mark.skipif(version() < NEEDED_VERSION, reason="this kernel has no Landlock for ports (Linux 6.7)")
+pytestmark = pytest.mark.skipif(version() < PORTS_VERSION, reason="this kernel has no Landlock for ports (Linux 6.7)")
 
 
 def spec(**agents: dict[str, object]) -> str:
@@ -55,13 +56,13 @@ def found(instance: Instance, agent: str, which: str = "stays") -> Any:
 
 
 def test_only_who_asks_for_it_is_kept_to_its_ports(instance: Instance) -> None:
-    instance.spec(spec(a={"bind": "own"}, b={}, c={"bind": "own", "terminal": "none"}))
+    instance.spec(spec(a={"access": OWN}, b={}, c={"access": OWN, "terminal": "none"}))
     instance.run("up")
     assert (found(instance, "a"), found(instance, "b"), found(instance, "c")) == (CONFINED, FREELY, CONFINED)
 
 
 def test_what_is_started_for_it_and_after_a_restart_is_kept_to_them_too(instance: Instance) -> None:
-    instance.spec(spec(a={"bind": "own", "restart": "always"}))
+    instance.spec(spec(a={"access": OWN, "restart": "always"}))
     instance.run("up")
     assert found(instance, "a") == CONFINED
     instance.run("exec", "a", "--", sys.executable, "-c", TRIES, "once")
@@ -73,7 +74,7 @@ def test_what_is_started_for_it_and_after_a_restart_is_kept_to_them_too(instance
 
 
 def test_a_program_that_is_not_there_is_told_of_as_ever(instance: Instance) -> None:
-    instance.spec(toml({"a": {"command": ["no-such-program"], "bind": "own"}}))
+    instance.spec(toml({"a": {"command": ["no-such-program"], "access": OWN}}))
     done = instance.run("up", "--json", check=False)
     assert done.returncode == 1
     agent = instance.json("ps")[0]
@@ -81,7 +82,21 @@ def test_a_program_that_is_not_there_is_told_of_as_ever(instance: Instance) -> N
     assert "no-such-program" in instance.run("logs", "a").stdout
 
 
+def test_named_ports_and_none(instance: Instance) -> None:
+    """The kernel is asked for the ports as the file names them, and for none at all."""
+    instance.spec(spec(a={"access": {"bind": [PORTS[20]]}}, b={"access": {"bind": "none"}}))
+    instance.run("up")
+    assert (found(instance, "a"), found(instance, "b")) == ([13, 13, 13, 13], [13, 13, 13, 13])
+    bound = "import socket, sys; socket.socket().bind(('127.0.0.1', int(sys.argv[1])))"
+    instance.run("exec", "a", "--", sys.executable, "-c", bound, str(PORTS[20]))
+    assert instance.run("exec", "b", "--", sys.executable, "-c", bound, str(PORTS[20]), check=False).returncode == 1
+
+
 def test_the_launcher_refuses_what_it_cannot_do() -> None:
-    for ports, argv, code in (("20000-20001", ["/dev/null"], 126), ("x-y", ["true"], 126), ("1-2", ["no-such"], 127)):
-        done = subprocess.run([sys.executable, "-I", "-S", LAUNCHER, ports, *argv], capture_output=True, check=False)
+    ports = json.dumps(
+        {"read": False, "write": False, "ports": [[20000, 20001]], "network": True, "workspace": "/"}
+        | {"below": [], "declared": [], "besides": [], "temporary": "", "cache": ""}
+    )
+    for rules, argv, code in ((ports, ["/dev/null"], 126), ("{", ["true"], 126), (ports, ["no-such"], 127)):
+        done = subprocess.run([sys.executable, "-I", "-S", LAUNCHER, rules, *argv], capture_output=True, check=False)
         assert (done.returncode, argv[0].encode() in done.stderr) == (code, True)

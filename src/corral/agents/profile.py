@@ -58,6 +58,9 @@ class Profile:
     hooks: HookFile | None = None
     #: How its conversations are continued; None if they cannot be.
     resume: Ways | None = None
+    #: Where it keeps what it knows: paths that begin with `~/`, a variable (`$X_HOME`) or `/`; with a slash at the end
+    #: it is a directory that may have to be made. An agent that is kept to some files may write there all the same.
+    state: tuple[str, ...] = ()
     #: Which records say what it does, where it writes records to its standard output.
     protocol: tuple[RecordRule, ...] = ()
 

@@ -20,7 +20,7 @@ from corral.domain.spec_table import Table
 
 _KEYS = (
     *("name", "title", "executable", "command", "ready", "draft", "opening", "paste_pause", "note"),
-    *("volatile", "screen", "mcp", "hooks", "resume", "protocol"),
+    *("volatile", "screen", "mcp", "hooks", "resume", "protocol", "state"),
 )
 _SCREEN_KEYS = ("name", "says", "about", "lines", "block", "unless", "title", "approve", "deny", "words")
 _MCP_KEYS = ("files", "table", "entry")
@@ -62,9 +62,18 @@ def read_profile(text: str, file: str) -> Profile:
         hooks=_hook_file(table),
         resume=resume_ways(table),
         protocol=record_rules(table, "protocol"),
+        state=_state(table),
     )
     problems.raise_if_any()
     return profile
+
+
+def _state(table: Table) -> tuple[str, ...]:
+    example = 'state = ["$X_HOME/", "~/.x/"]'
+    found = strings(table, "state", example)
+    if any(not path.startswith(("~/", "$", "/")) or ".." in path.split("/") for path in found):
+        table.wrong("state", "these must begin with ~/, a variable or /", f"such as {example}")
+    return found
 
 
 def _draft(table: Table) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
+from corral.api.access_answers import access_object, access_words
 from corral.background import Background
 from corral.domain.activity import NOT_KNOWN, Activity
 from corral.domain.dependencies import is_ready
@@ -155,6 +156,7 @@ def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
         "workspace": agent.workspace,
         "containment": agent.containment or NOT_CONTAINED,
         "containment_why": agent.containment_why,
+        "access": access_object(agent),
         "restarts": agent.restarts,
         "since": timestamp(agent.since),
         "command": agent.command,
@@ -236,6 +238,8 @@ def _row(registry: Registry, agent: Agent) -> str:
             "ready" if is_ready(agent) else "",
             agent.conversation.id,
             "resumed" if agent.conversation.resumed else "",
+            access_words(agent),
+            _one_field(agent.enforced.why),
         )
     )
 

@@ -42,6 +42,30 @@ class Stopped(Told, frozen=True):
     pid: int
 
 
+class Enforced(Told, frozen=True):
+    """What sees to each part of what an agent may touch; null for what is not declared, or before its first start."""
+
+    write: Annotated[
+        str | None,
+        Meta(description="kernel, commit or merge; kernel+commit: the kernel to directories, commits to the patterns"),
+    ]
+    read: Annotated[str | None, Meta(description="kernel")]
+    bind: Annotated[str | None, Meta(description="kernel")]
+    network: Annotated[str | None, Meta(description="kernel")]
+    why: Annotated[str, Meta(description="why it is no better; empty if it could not be")]
+
+
+class Access(Told, frozen=True):
+    """What an agent may touch, as its table declares it."""
+
+    write: Annotated[list[str] | None, Meta(description="null if it is not declared")]
+    read: Annotated[list[str] | None, Meta(description="null if it is not declared")]
+    bind: Annotated[str | list[int], Meta(description="any, own, none, or ports")]
+    network: Annotated[str, Meta(description="any or none")]
+    enforce: Annotated[str, Meta(description="auto, kernel or commit")]
+    enforced: Enforced
+
+
 class Agent(Told, frozen=True):
     """An agent that is up."""
 
@@ -59,6 +83,7 @@ class Agent(Told, frozen=True):
     workspace: str
     containment: str
     containment_why: str
+    access: Annotated[Access | None, Meta(description="null for one that has no such table")]
     restarts: int
     since: str
     command: list[str]

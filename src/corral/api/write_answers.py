@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from corral.api.answers import Answer
 from corral.domain.timestamps import timestamp
+from corral.domain.writes import NoAccess
 from corral.service import writes
 
 
@@ -22,15 +23,15 @@ class RefusedWrite(Answer, frozen=True):
         str,
         Meta(
             description="held: somebody else holds it; lost: the agent's own lease on it went to somebody else; "
-            "stale: a later run of the same agent holds it"
+            "stale: a later run of the same agent holds it; access: the agent is declared to write other files only"
         ),
     ]
-    holder: Annotated[str, Meta(description="who holds it, or got it: TEAM/AGENT, or a person")]
-    pattern: str
-    mode: Annotated[str, Meta(description="exclusive or shared")]
+    holder: Annotated[str, Meta(description="who holds it, or got it: TEAM/AGENT, or a person; empty for access")]
+    pattern: Annotated[str, Meta(description="of the lease; for access, all that the agent may write")]
+    mode: Annotated[str, Meta(description="exclusive or shared; empty for access")]
     lease: str
     token: int
-    since: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+    since: Annotated[str | None, Meta(description="null for access", extra_json_schema={"format": "date-time"})]
     expires_at: Annotated[
         str | None,
         Meta(description="null if it is not held any more: it was lost to the holder, who has given it back since"),
@@ -63,7 +64,7 @@ def columns(answer: WriteCheck) -> Response:
                 one.mode,
                 one.lease,
                 str(one.token),
-                one.since,
+                one.since or "",
                 one.expires_at or "",
                 "" if one.lost_token is None else str(one.lost_token),
             )
@@ -74,7 +75,21 @@ def columns(answer: WriteCheck) -> Response:
 
 
 def _refused(one: writes.Refused) -> RefusedWrite:
-    refusal, lease = one.refusal, one.refusal.lease
+    refusal = one.refusal
+    if isinstance(refusal, NoAccess):
+        return RefusedWrite(
+            path=_printable(refusal.path),
+            why=refusal.why,
+            holder="",
+            pattern=_printable(", ".join(refusal.write)),
+            mode="",
+            lease="",
+            token=0,
+            since=None,
+            expires_at=None,
+            lost_token=None,
+        )
+    lease = refusal.lease
     return RefusedWrite(
         path=_printable(refusal.path),
         why=refusal.why,

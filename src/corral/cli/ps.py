@@ -22,15 +22,28 @@ if TYPE_CHECKING:
 
 HEADINGS = (
     *("TEAM", "AGENT", "KIND", "STATE", "ACTIVITY", "EVIDENCE", "PID", "PROCS", "UP", "RESTARTS"),
-    *("SESSION", "CONTAINMENT", "WORKSPACE"),
+    *("SESSION", "CONTAINMENT", "ACCESS", "WORKSPACE"),
 )
 _KIND = HEADINGS.index("KIND")
 _EVIDENCE = HEADINGS.index("EVIDENCE")
 _SESSION = HEADINGS.index("SESSION")
+_ACCESS = HEADINGS.index("ACCESS")
 _PROCESSES = HEADINGS.index("PROCS")
 _WORKSPACE = HEADINGS.index("WORKSPACE")
 #: What gives way on a narrow terminal, in this order, once the workspace is as short as it can be.
-_GIVES_WAY = ("WORKSPACE", "RESTARTS", "PID", "UP", "CONTAINMENT", "PROCS", "KIND", "SESSION", "EVIDENCE", "ACTIVITY")
+_GIVES_WAY = (
+    "WORKSPACE",
+    "RESTARTS",
+    "PID",
+    "UP",
+    "CONTAINMENT",
+    "PROCS",
+    "KIND",
+    "SESSION",
+    "ACCESS",
+    "EVIDENCE",
+    "ACTIVITY",
+)
 _SHORTEST_WORKSPACE = 10
 
 _COLOURS = {
@@ -54,6 +67,8 @@ class Agent:
 
     __slots__ = (
         "about",
+        "access",
+        "access_why",
         "activity",
         "agent",
         "containment",
@@ -99,6 +114,8 @@ class Agent:
             self.ready,
             self.session,
             self.resumed,
+            self.access,
+            self.access_why,
         ) = line.split("\t")
         self.since = float(since) if since else None
         self.notices = _parts(notices)
@@ -205,6 +222,9 @@ def _table(agents: "Sequence[Agent]", *, wide: bool) -> str:
     text.extend(paint(f"{team}: {plain(notice)}", YELLOW, colour) for team, notice in about_teams)
     if width is not None:  # for people; programs have it in --json
         text.extend(paint(line, DIM, colour) for line in _why_no_better(agents))
+    if wide:
+        seen = {agent.access_why: None for agent in agents if agent.access_why}
+        text.extend(paint(f"access is seen to no better: {plain(why)}", DIM, colour) for why in seen)
     return "\n".join(text) + "\n"
 
 
@@ -245,6 +265,7 @@ def _row(agent: Agent, now: float, home: str) -> "list[str]":
         agent.restarts or "0",
         _session(agent),
         agent.containment or "-",
+        agent.access or "-",
         plain(workspace) or "-",
     ]
 
@@ -267,6 +288,7 @@ def _fitting(rows: "list[Sequence[str]]", width: "int | None", *, wide: bool) ->
     if not wide:
         columns.remove(_EVIDENCE)
         columns.remove(_SESSION)
+        columns.remove(_ACCESS)
     if all(row[_KIND] == "agent" for row in rows[1:]):
         columns.remove(_KIND)
     if all(row[_PROCESSES] == "-" for row in rows[1:]):
@@ -316,7 +338,8 @@ COMMAND = Command(
         "One line an agent: its team, its state, what it does, its process, since when it is up, how often it was\n"
         "started again, how it is contained and where it works; PROCS counts the commands that run for it by corral\n"
         "exec, if any do. An agent that waits for a person says what for: waiting (permission). --wide says how it is\n"
-        "known: by a hook of the agent, by a rule of its profile that its screen fits, or by its output alone.\n"
+        "known: by a hook of the agent, by a rule of its profile that its screen fits, or by its output alone; and\n"
+        "what sees to what it may touch: the kernel, its commits, or merges.\n"
         "A service is ready, or not ready yet; KIND is there if a team has one.\n"
         "What corral pause made stand still is running, and its activity is paused. The reason\n"
         "stands below for agents that are pending, failed (with their last words), wait to be started again, were\n"
@@ -327,7 +350,10 @@ COMMAND = Command(
     examples=(
         ("corral ps", "all agents of all teams"),
         ("corral ps -t shop", "the agents of one team"),
-        ("corral ps --wide", "also how it is known what each agent does, and its conversation"),
+        (
+            "corral ps --wide",
+            "also how it is known what each agent does, its conversation, and what sees to what it may touch",
+        ),
         ("corral ps --json", "the same for programs, with user, host, command and exit code"),
         ("for a in $(corral ps -q); do corral logs --screen $a; done", "the names only, one a line"),
     ),
@@ -338,7 +364,11 @@ COMMAND = Command(
             "q",
             summary="names only, one a line, as TEAM/AGENT if several teams are up; with --json it changes nothing",
         ),
-        Option("wide", "w", summary="also say how it is known what an agent does, and which conversation it has"),
+        Option(
+            "wide",
+            "w",
+            summary="also say how it is known what an agent does, its conversation, and what limits what it touches",
+        ),
         Option("short", summary="names only, as short as they are clear, for completion", hidden=True),
         Option("full", summary="names as TEAM/AGENT only, for completion", hidden=True),
         Option("teams", summary="names of teams only, for the completion of --team", hidden=True),

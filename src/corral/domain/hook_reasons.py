@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 
+from corral.domain.access import shown_write
 from corral.domain.file_notes import BEING_WRITTEN, GONE, UNSEEN, Objection
 from corral.domain.message_commands import send_command
 from corral.domain.timestamps import timestamp
-from corral.domain.writes import STALE, Refusal
+from corral.domain.writes import STALE, NoAccess, Refusal
 
 
 def held(path: str, refusal: Refusal, expires_at: float | None) -> str:
@@ -33,6 +34,14 @@ def held(path: str, refusal: Refusal, expires_at: float | None) -> str:
         f"{timestamp(expires_at)} or longer.{mine} Do not change it in another way. Work on something else, wait until "
         f"it is free with `corral lease wait --literal {shlex.quote(path)} --wait 10m`, or ask {holder} to release it "
         f"with `{send_command(holder)}`."
+    )
+
+
+def no_access(path: str, refusal: NoAccess) -> str:
+    """The agent is declared to write other files."""
+    return (
+        f"{path} was not written: you may write {shown_write(refusal.write)}, as the person who set you up declared. "
+        "Do not write it in another way: a commit with it is refused. If your work needs it, say so to that person."
     )
 
 

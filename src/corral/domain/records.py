@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from corral.domain import states
+from corral.domain.access import ANY_ACCESS, NOT_ENFORCED, Access, Enforced
 from corral.domain.bindings import ANY_PORT
 from corral.domain.enforcement import DEFAULT_ENFORCEMENT, Enforcement
 from corral.domain.kinds import AGENT
@@ -118,8 +119,9 @@ class Agent:
     declared_as: str = ""
     #: What it can do: it gets tasks that ask for no more than that.
     labels: tuple[str, ...] = ()
-    #: Which ports it may listen on: one of `bindings.BINDINGS`.
+    #: Which ports it may listen on (`bindings`), and what else it may touch.
     bind: str = ANY_PORT
+    access: Access = ANY_ACCESS
     #: Whether its program is told of Corral's MCP server, and of its hooks.
     mcp: bool = False
     hooks: bool = False
@@ -154,6 +156,8 @@ class Agent:
     #: reported to be in.
     credential: str = ""
     cgroup: str = ""
+    #: What sees to it that it touches no more than it may, as of its start.
+    enforced: Enforced = NOT_ENFORCED
     #: It was told to stand still, with everything it started.
     paused: bool = False
     #: How many tasks of it run on, though its terminal is gone.

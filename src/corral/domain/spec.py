@@ -22,11 +22,17 @@
     stdin = true                  # without a terminal: false if its input ends with its prompt, or at once
     ports = ["web", "api"]        # names of ports of its own: CORRAL_PORT_WEB, CORRAL_PORT_API, besides PORT
     labels = ["python"]           # what it can do: it gets tasks that ask for no more
-    bind = "own"                  # any (default) | own: it can listen on its own ports only (Landlock)
     kind = "service"              # agent (default) | service: nobody speaks to it; a database, a development server
     ready = { port = "web" }      # when it counts as ready: { port = … }, { log = "regex" } or { command = "…" }
     after = ["db"]                # it is started once these are ready
     memory_max = "2G"             # limits; also in [team], on all together, and in [defaults], for each
+
+    [agents.builder.access]       # what it may touch
+    write = ["src/**", "~/data"]  # patterns in its workspace, and directories elsewhere
+    read = ["src/**", "/srv"]     # directories and files
+    bind = "own"                  # TCP ports: any (default) | own | none | [8080]
+    network = "none"              # any (default) | none
+    enforce = "auto"              # who sees to `write`: auto (default) | kernel | commit
 
     [containment]
     systemd = "auto"              # auto (default) | require | off

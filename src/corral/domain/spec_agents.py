@@ -3,9 +3,10 @@
 import re
 
 from corral.domain import names
-from corral.domain.bindings import ANY_PORT, BINDINGS, OWN_PORTS
 from corral.domain.limits import LIMIT_NAMES
 from corral.domain.process_limits import PROCESS_LIMIT_NAMES
+from corral.domain.spec_access import KEYS as ACCESS_KEYS
+from corral.domain.spec_access import read_access
 from corral.domain.spec_labels import read_labels
 from corral.domain.spec_limits import ALIASES as LIMIT_ALIASES
 from corral.domain.spec_limits_sense import Bounds
@@ -26,7 +27,7 @@ from corral.domain.terminals import NO_TERMINAL, TERMINALS, TMUX
 
 #: The keys of an agent's table; the limits come to them.
 KEYS = (
-    *("command", "count", "workspace", "env", "restart", "prompt", "terminal", "stdin", "ports", "labels", "bind"),
+    *("command", "count", "workspace", "env", "restart", "prompt", "terminal", "stdin", "ports", "labels", "access"),
     *SERVICE_KEYS,
     *UPKEEP_KEYS,
 )
@@ -48,10 +49,6 @@ _ALIASES = {
 _TERMINAL_ALIASES = {
     "false": NO_TERMINAL, "no": NO_TERMINAL, "off": NO_TERMINAL, "pipe": NO_TERMINAL, "process": NO_TERMINAL,
     "on": TMUX, "pty": TMUX, "screen": TMUX, "true": TMUX, "tty": TMUX, "yes": TMUX,
-}  # fmt: skip
-_BIND_ALIASES = {
-    "all": ANY_PORT, "free": ANY_PORT, "off": ANY_PORT, "false": ANY_PORT,
-    "block": OWN_PORTS, "leased": OWN_PORTS, "ports": OWN_PORTS, "true": OWN_PORTS,
 }  # fmt: skip
 _ELSEWHERE = {
     "repo": "[team]",
@@ -112,7 +109,8 @@ def _check_name(agents: Table, name: str) -> None:
 def _expanded(
     name: str, table: Table, directory: str, has_repo: bool, bounds: Bounds, block: int, room: int
 ) -> list[AgentSpec]:
-    table.only((*KEYS, *LIMIT_NAMES), _ALIASES, _ELSEWHERE)
+    own = {key: f"[{shown_path((*table.path, 'access'))}]" for key in ACCESS_KEYS}
+    table.only((*KEYS, *LIMIT_NAMES), _ALIASES, {**_ELSEWHERE, **own})
     count = _count(table)
     if count > room:
         message = f"that makes more than {MAX_AGENTS} agents in one team"
@@ -143,14 +141,7 @@ def _expanded(
     stdin = _stdin(table, terminal)
     ports = read_port_names(table, block)
     labels = read_labels(table)
-    bind = table.word(
-        "bind",
-        BINDINGS,
-        ANY_PORT,
-        wrong="says nothing about ports",
-        example=ANY_PORT if table.data.get("bind") is False else OWN_PORTS,
-        aliases=_BIND_ALIASES,
-    )
+    access, bind = read_access(table)
     kind = read_kind(table, prompt)
     ready = read_ready_rule(table, ports)
     after = read_after(table)
@@ -170,6 +161,7 @@ def _expanded(
             ports=ports,
             labels=labels,
             bind=bind,
+            access=access,
             upkeep=upkeep,
             kind=kind,
             ready=ready,

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
+from corral.domain.access import ANY_NETWORK, AUTO
 from corral.domain.bindings import ANY_PORT
 from corral.domain.kinds import AGENT
 from corral.domain.limits import LIMIT_NAMES, limits_as_json
@@ -65,6 +66,14 @@ def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, st
         values["after"] = spec.after
     if spec.bind != ANY_PORT:
         values["bind"] = spec.bind
+    if spec.access.write is not None:
+        values["access.write"] = spec.access.write
+    if spec.access.read is not None:
+        values["access.read"] = spec.access.read
+    if spec.access.network != ANY_NETWORK:
+        values["access.network"] = spec.access.network
+    if spec.access.enforce != AUTO:
+        values["access.enforce"] = spec.access.enforce
     values.update((_ENV + name, value) for name, value in spec.env)
     values.update(limits_as_json(spec.limits))
     values.update(upkeep_as_values(spec.upkeep))

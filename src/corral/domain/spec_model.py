@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from corral.domain.access import ANY_ACCESS, Access
 from corral.domain.bindings import ANY_PORT
 from corral.domain.enforcement import DEFAULT_ENFORCEMENT, Enforcement
 from corral.domain.kinds import AGENT
@@ -69,8 +70,9 @@ class AgentSpec:
     ports: tuple[str, ...] = ()
     #: What it can do: it gets tasks that ask for no more than that. Sorted.
     labels: tuple[str, ...] = ()
-    #: Which ports it may listen on: one of `bindings.BINDINGS`.
+    #: Which ports it may listen on (`bindings`), and what else it may touch.
     bind: str = ANY_PORT
+    access: Access = ANY_ACCESS
     #: Whether it is spoken to, or serves the others: one of `kinds.KINDS`.
     kind: str = AGENT
     #: When it counts as ready.

@@ -1,8 +1,9 @@
 """May somebody write these files now? Asked by hooks before a write lands.
 
-A file is refused if another party holds it, if the asking session *lost* a lease on it to another party since, or if
-the asking process is left over from an earlier run of an agent whose present run holds it. The last two are what tokens
-are for: whoever was held up and comes back late must not write over what happened meanwhile.
+A file is refused if the asking agent is declared to write elsewhere, if another party holds it, if the asking session
+*lost* a lease on it to another party since, or if the asking process is left over from an earlier run of an agent whose
+present run holds it. The last two are what tokens are for: whoever was held up and comes back late must not write over
+what happened meanwhile.
 
 Where names are the same whatever their case, patterns and paths are compared without it.
 """
@@ -12,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from corral.domain.access import is_elsewhere
 from corral.domain.leases import SHARED, Lease
 from corral.domain.lost_leases import Lost
-from corral.domain.path_patterns import Pattern, folded, of_file
+from corral.domain.path_patterns import Pattern, folded, of_file, parse
 
-#: Why a write is refused: another party holds it; it was lost to another party; a later run of the same agent holds it.
-HELD, LOST, STALE = "held", "lost", "stale"
+#: Why a write is refused: another party holds it; it was lost to another party; a later run of the same agent holds it;
+#: the agent is declared to write other files only (`domain.access`).
+HELD, LOST, STALE, ACCESS = "held", "lost", "stale", "access"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,38 @@ class Writer:
     def session(self) -> str:
         """The run whose leases are the writer's own: without a word about it, the present one."""
         return self.run or self.present_run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoAccess:
+    """One path that the agent may never write, as it is declared."""
+
+    path: str
+    #: What it may write.
+    write: tuple[str, ...]
+    why: str = ACCESS
+
+
+class Fence:
+    """What an agent is declared to write, of a repository."""
+
+    def __init__(self, write: tuple[str, ...], *, ignore_case: bool) -> None:
+        self._write = write
+        self._ignore_case = ignore_case
+        patterns = [parse(text) for text in write if not is_elsewhere(text)]
+        self._patterns = [folded(pattern) for pattern in patterns] if ignore_case else patterns
+
+    def refusal(self, path: str) -> NoAccess | None:
+        """Why the path may not be written; None if it may be.
+
+        What is below a submodule, which has a slash at its end, is not the repository's: that has the submodule alone.
+        """
+        if path.endswith("/"):
+            return None
+        named = of_file(path.casefold() if self._ignore_case else path)
+        if any(pattern.matches(named) for pattern in self._patterns):
+            return None
+        return NoAccess(path=path, write=self._write)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +146,11 @@ class Writes:
             self._in_the_way.setdefault(first, []).append((pattern, lease, why))
 
 
-def refusals(writes: Writes, paths: Sequence[str], most: int) -> list[Refusal]:
+def refusals(writes: Writes, paths: Sequence[str], most: int, fence: Fence | None = None) -> list[Refusal | NoAccess]:
     """Those of the paths that must not be written, the first `most` of them."""
-    found: list[Refusal] = []
+    found: list[Refusal | NoAccess] = []
     for path in paths:
-        refusal = writes.refusal(path)
+        refusal = (fence.refusal(path) if fence is not None else None) or writes.refusal(path)
         if refusal is not None:
             found.append(refusal)
             if len(found) == most:

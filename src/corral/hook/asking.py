@@ -24,7 +24,7 @@ ANSWER_SECONDS = 5.0
 _MOST_PATHS, _MOST_BYTES = 20_000, 4 << 20
 
 # Why a write is refused, as in `domain.writes`.
-HELD, LOST, STALE = "held", "lost", "stale"
+HELD, LOST, STALE, ACCESS = "held", "lost", "stale", "access"
 
 
 class DaemonSilentError(Exception):
@@ -59,8 +59,9 @@ class Asker:
 class Refused:
     """One path that must not be written, and what is in the way. All are text as the daemon gave it.
 
-    `why` is HELD, LOST or STALE. `path` is fit to be shown; a byte that is no UTF-8 is spelled out in it. `lost_token`
-    is that of the lease that the asker had, if it was lost.
+    `why` is HELD, LOST, STALE or ACCESS: then `pattern` is all that the asker may write, and nobody holds anything.
+    `path` is fit to be shown; a byte that is no UTF-8 is spelled out in it. `lost_token` is that of the lease that the
+    asker had, if it was lost.
     """
 
     __slots__ = ("expires_at", "holder", "lease", "lost_token", "mode", "path", "pattern", "since", "token", "why")
@@ -82,6 +83,9 @@ class Refused:
     @property
     def sentence(self) -> str:
         """What is the matter with the path, for a person or a model."""
+        if self.why == ACCESS:
+            only = f"{self.pattern} only" if self.pattern else "nothing"
+            return f"{self.path}: this agent may write {only} ([agents.….access] in corral.toml)"
         holds = f"{self.path}: {self.holder} holds {self.pattern} (token {self.token}) since {self.since}"
         if self.why == LOST:
             got = f"{self.holder} got {self.pattern} (token {self.token}) at {self.since}"

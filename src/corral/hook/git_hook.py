@@ -10,7 +10,7 @@ import sys
 
 from corral.domain.errors import CorralError
 from corral.domain.message_commands import send_command
-from corral.hook.asking import LOST, Asker, DaemonSilentError, refused_writes
+from corral.hook.asking import ACCESS, LOST, Asker, DaemonSilentError, refused_writes
 from corral.hook.git_changes import Moves, moves, staged
 from corral.hook.git_command import verb_of, words_above
 from corral.hook.reading_git import GitFailedError, git_path
@@ -150,12 +150,18 @@ def _judge_paths(paths: "list[bytes]", exactly: "Callable[[], list[bytes]]", set
 
 
 def _tell_refusal(refused: "Sequence[Refused]") -> None:
-    tell("refused, because this would change what is somebody else's:")
+    what = "not this agent's to write" if all(one.why == ACCESS for one in refused) else "somebody else's"
+    tell(f"refused, because this would change what is {what}:")
     for one in refused[:_MOST_NAMED]:
         sys.stderr.write(f"  {one.sentence}\n")
     if len(refused) > _MOST_NAMED:
         sys.stderr.write(f"  and {len(refused) - _MOST_NAMED} more\n")
     first = refused[0]
+    if first.why == ACCESS:
+        remedy(
+            "take it out of the commit (git restore --staged FILE), and leave that part to somebody who may write it"
+        )
+        return
     if first.why == LOST:
         remedy(
             f"look at what has changed there meanwhile, then acquire it again: corral lease acquire '{first.pattern}'"

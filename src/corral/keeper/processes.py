@@ -16,7 +16,7 @@ from corral.domain.credentials import FILE_VARIABLE
 from corral.domain.environment import AGENT_VARIABLE
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.domain.unattended import unattended
-from corral.keeper.confining import through_own_ports
+from corral.keeper.confining import through
 from corral.keeper.tools import HostTools
 from corral.ports.checking import CHECK_PREFIX
 from corral.ports.containment import HOST
@@ -92,8 +92,16 @@ class TeamProcesses:
         if not os.path.isdir(order.directory):
             raise NotFoundError(f"there is no directory {order.directory} to run it in")
         place = await self._containment.place_of(self._team, order.agent)
-        through = through_own_ports(self._tools, order.bind, environment)
-        order = msgspec.structs.replace(order, argv=[*through, *order.argv]) if through else order
+        confined = through(
+            self._tools,
+            order.confines,
+            order.bind,
+            workspace=order.workspace,
+            environment=environment,
+            own=self._launches.own_directory(order.run),
+            command=order.argv,
+        )
+        order = msgspec.structs.replace(order, argv=[*confined, *order.argv]) if confined else order
         process = await self.hosted.start(order, environment, place)
         await self.shelter()
         return process

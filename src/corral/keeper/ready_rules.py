@@ -34,8 +34,8 @@ class Eyes:
     screen: Callable[[str, int], Awaitable[list[str]]]
     #: Whether a process of the agent listens on the port of that name.
     listens: Callable[[str, str], Awaitable[bool]]
-    #: Whether a command, of the run of an agent and in this directory, ends with 0.
-    succeeds: Callable[[str, str, str, str], Awaitable[bool]]
+    #: Whether the command of an order, of that run of the agent and with its rights, ends with 0.
+    succeeds: Callable[[str, ReadyOrder], Awaitable[bool]]
 
 
 class RuleWatch:
@@ -43,7 +43,7 @@ class RuleWatch:
 
     def __init__(self, order: ReadyOrder, agent: str, eyes: Eyes, on_ready: Callable[[str], None]) -> None:
         self._run = order.run
-        self._directory = order.directory
+        self._order = order
         self._agent = agent
         self._rule = rule = order.rule
         self._eyes = eyes
@@ -106,7 +106,7 @@ class RuleWatch:
         try:
             if self._rule.port:
                 return await self._eyes.listens(self._agent, self._rule.port)
-            return await self._eyes.succeeds(self._agent, self._run, self._rule.command, self._directory)
+            return await self._eyes.succeeds(self._agent, self._order)
         except CorralError as error:
             log.info("nobody can tell whether %s is ready: %s", self._agent, error.message)
             return False

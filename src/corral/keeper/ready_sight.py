@@ -11,6 +11,7 @@ from corral.keeper.ready_rules import Eyes
 from corral.keeper.runtimes import Runtimes
 from corral.keeper.tools import HostTools
 from corral.ports.checking import CHECK_PREFIX
+from corral.ports.keeper import ReadyOrder
 from corral.ports.processes import ProcessOrder
 from corral.ports.recording import Launches
 
@@ -29,14 +30,17 @@ def eyes(tools: HostTools, team: str, launches: Launches, runtime: Runtimes, che
         found = await asyncio.to_thread(tools.listening, {agent: members.get(agent, [])}, [])
         return any(one.port == number for one in found)
 
-    async def succeeds(agent: str, run: str, command: str, directory: str) -> bool:
+    async def succeeds(agent: str, wanted: ReadyOrder) -> bool:
         order = ProcessOrder(
             process=CHECK_PREFIX + secrets.token_hex(6),
             agent=agent,
-            argv=["/bin/sh", "-c", command],
-            command=command,
-            directory=directory,
-            run=run,
+            argv=["/bin/sh", "-c", wanted.rule.command],
+            command=wanted.rule.command,
+            directory=wanted.directory,
+            run=wanted.run,
+            bind=wanted.bind,
+            confines=wanted.confines,
+            workspace=wanted.directory,
             keep_records=None,
             keep_disk=None,
         )

@@ -105,7 +105,7 @@ class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, Typi
             pid=os.getpid(),
             containment=self._tools.containment.level,
             containment_why=self._tools.containment.why,
-            no_own_ports=self._tools.no_own_ports,
+            obstacles=self._tools.obstacles,
         )
 
     async def inventory(self, team: str) -> Inventory:

@@ -20,7 +20,7 @@ from corral.domain.terminals import TMUX
 from corral.failpoint import point
 from corral.keeper.activity import TeamActivity
 from corral.keeper.checks import TeamChecks
-from corral.keeper.confining import through_own_ports
+from corral.keeper.confining import through
 from corral.keeper.containing import Containing, Level
 from corral.keeper.dialogs import TeamDialogs
 from corral.keeper.gates import TeamGates
@@ -259,8 +259,16 @@ class TeamKeeper:
             gated=gated,
             note=self._containing.note(launch, order),
             terminal=launch.terminal == TMUX,
-            through=through_own_ports(self._tools, launch.bind, environment),
             credential=launch.credential,
+            through=through(
+                self._tools,
+                launch.confines,
+                launch.bind,
+                workspace=launch.directory,
+                environment=environment,
+                own=self._launches.own_directory(launch.run),
+                command=() if launch.shell else launch.command,
+            ),
         )
         return SessionOrder(
             agent=launch.agent,

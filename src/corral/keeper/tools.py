@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from corral.domain.access import Obstacles
 from corral.ports.casts import OpenCasts
 from corral.ports.containment import Containment
 from corral.ports.conversations import ConversationsSeen
@@ -33,10 +34,12 @@ class HostTools:
     merges: MergeGit
     #: What git tells of a file (repository, path, working trees, most commits, merges).
     history: Callable[[str, bytes, Sequence[str], int, Sequence[AskedMerge]], Awaitable[FileHistory]]
-    #: Why an agent cannot be kept to ports of its own; empty if it can be.
-    no_own_ports: str
-    #: What becomes a program that can listen on some ports (`20000-20009`) only; its argv comes behind.
-    own_ports: Callable[[str], list[str]]
+    #: Why agents cannot be kept to what they may touch.
+    obstacles: Obstacles
+    #: What becomes a program that is kept to rules (`domain.confinement`); its argv comes behind.
+    confine: Callable[[Mapping[str, object]], list[str]]
+    #: What Corral is made of: programs of agents run it, and have to be able to.
+    programs: Sequence[str]
     #: Who lives in some directories and is not of the team.
     bystanders: Callable[[str, Sequence[str], int], list[Bystander]]
     #: Which of some ports are taken.

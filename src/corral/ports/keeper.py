@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
+from corral.domain.access import Obstacles
 from corral.domain.bindings import ANY_PORT
+from corral.domain.confinement import NO_CONFINES, Confines
 from corral.domain.enforcement import Enforcement
 from corral.domain.limits import NO_LIMITS, Limits
 from corral.domain.ready_rules import NO_RULE, ReadyRule
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from corral.ports.usage import Usage
 
 #: Raised with every change that an older peer would misread; both sides compare it when they meet.
-PROTOCOL = 8
+PROTOCOL = 9
 
 #: Observation has three values. Nothing is killed, restarted or reported gone on "unknown".
 Presence = Literal["present", "absent", "unknown"]
@@ -52,8 +54,8 @@ class Hello(Record, frozen=True):
     #: The best level of containment that the host offers, and why it offers no better one.
     containment: str
     containment_why: str = ""
-    #: Why agents cannot be kept to ports of their own here; empty if they can be.
-    no_own_ports: str = ""
+    #: Why agents cannot be kept to what they may touch here.
+    obstacles: Obstacles = Obstacles()
 
 
 class ReadyOrder(Record, frozen=True):
@@ -64,6 +66,9 @@ class ReadyOrder(Record, frozen=True):
     rule: ReadyRule = NO_RULE
     #: Where it works.
     directory: str = ""
+    #: What a command that looks at it may touch: what the agent may.
+    bind: str = ANY_PORT
+    confines: Confines = NO_CONFINES
 
 
 class Launch(Record, frozen=True):
@@ -87,8 +92,9 @@ class Launch(Record, frozen=True):
     terminal: str = TMUX
     #: Without a terminal: something will be sent to it. Otherwise its standard input is empty and at its end.
     stdin: bool = True
-    #: Which ports it may listen on: one of `bindings.BINDINGS`.
+    #: Which ports it may listen on (`bindings`), and what else it may touch.
     bind: str = ANY_PORT
+    confines: Confines = NO_CONFINES
     #: What proves, together with its cgroup, that it is this run that speaks to the daemon.
     credential: str = ""
 
@@ -99,7 +105,9 @@ class Launch(Record, frozen=True):
     @property
     def ready_order(self) -> ReadyOrder:
         """What is to be seen of it before it counts as ready."""
-        return ReadyOrder(run=self.run, rule=self.ready_when, directory=self.directory)
+        return ReadyOrder(
+            run=self.run, rule=self.ready_when, directory=self.directory, bind=self.bind, confines=self.confines
+        )
 
 
 class TeamOrder(Record, frozen=True):

@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 
 from corral.domain.bindings import ANY_PORT
+from corral.domain.confinement import NO_CONFINES, Confines
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS
 from corral.ports.keeper import ExitStatus, Record
 
@@ -35,8 +36,10 @@ class ProcessOrder(Record, frozen=True):
     run: str = ""
     #: Names of what the agent has in its environment because its team declares it.
     declared: list[str] = msgspec.field(default_factory=list)
-    #: Which ports it may listen on: one of `bindings.BINDINGS`.
+    #: Which ports it may listen on (`bindings`), and what else it may touch, counted from the agent's workspace.
     bind: str = ANY_PORT
+    confines: Confines = NO_CONFINES
+    workspace: str = ""
     #: It can be written to. Otherwise its standard input is empty and at its end.
     stdin: bool = False
     #: It has a terminal of its own, and output and errors come through it.

@@ -23,6 +23,7 @@ from corral.domain.hook_dialects import Dialect
 from corral.domain.hook_words import words_of
 from corral.domain.leases import Party
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
+from corral.domain.writes import NoAccess, Refusal
 from corral.ports.keeper import SeenFile
 from corral.ports.store import Change, Item
 from corral.service.context import Context
@@ -30,7 +31,7 @@ from corral.service.hook_notices import HookNotices
 from corral.service.lease_claims import Asking, files_of, realm_of
 from corral.service.leases import LeaseService
 from corral.service.ledger import Ledger
-from corral.service.writes import WriteService
+from corral.service.writes import Refused, WriteService
 
 _KIND = "file note"
 #: A longer name of a conversation is cut.
@@ -202,8 +203,11 @@ class AgentHooks:
             asking = Asking(team=file.team, agent=asker.agent, user=asker.who.user)
             path = os.fsencode(file.seen.below)
             held = await self._writes.check(asking, [path], run=asker.run, ignore_case=False, shared=True)
-            if held:
-                found = held[0].refusal
+            outside = _outside(asker, file, held)
+            if outside is not None:
+                self._tell_refusal(asker, file, outside.why)
+                return Verdict(reason=hook_reasons.no_access(file.seen.below, outside))
+            if held and isinstance(found := held[0].refusal, Refusal):
                 self._tell_refusal(asker, file, found.why, holder=found.lease.claim.party.name, lease=found.lease.lease)
                 return Verdict(reason=hook_reasons.held(file.seen.below, found, held[0].expires_at))
             objection = self._notes.objection(asker.session, file.seen.real, file.seen.stamp, busy)
@@ -310,6 +314,16 @@ class AgentHooks:
             written = self._ledger.submit(Change(who=SUPERVISOR, time=self._now(), drop_items=drop))
             # If that fails, the notes are read again, and forgotten again with the next change.
             written.add_done_callback(lambda done: done.exception())
+
+
+def _outside(asker: _Asker, file: _File, held: Sequence[Refused]) -> NoAccess | None:
+    """The file is not one that the agent is declared to write: by its name, or because it is of another checkout."""
+    agent = asker.agent
+    if agent is None or agent.access.write is None:
+        return None
+    if file.seen.top != files_of(file.team, agent) or agent.team != file.team.name:
+        return NoAccess(path=file.seen.below, write=agent.access.write)
+    return next((one.refusal for one in held if isinstance(one.refusal, NoAccess)), None)
 
 
 def _clock() -> float:

@@ -113,9 +113,9 @@ class HealthChecks:
             return await self._run_with(agent, check, OTHER_SHELL)
 
     async def _run_with(self, agent: Agent, check: Check, shell: str) -> Checked:
-        limits = self._registry.teams[agent.team].processes
+        team = self._registry.teams[agent.team]
         name = f"{CHECK_PREFIX}{agent.run}-{secrets.token_hex(4)}"
-        order = process_orders.check_order(agent, Wanted(argv=[shell, "-c", check.command]), limits, name)
+        order = process_orders.check_order(team, agent, Wanted(argv=[shell, "-c", check.command]), name)
         # With the next keeper it would be another check: nothing is known of one that got lost.
         keeper = await self._supervisor.link.open()
         return await keeper.check(agent.team, order, check.timeout)

@@ -108,7 +108,7 @@ class Holding:
             current = self._current(agent)
             if current.prompt_state == PROMPT_WAITING or not current.ready:
                 keeper = await self._supervisor.link.open()
-                await keeper.watch_ready(agent.team, ready_order(agent))
+                await keeper.watch_ready(agent.team, ready_order(self._registry.teams[agent.team], agent))
 
     async def _back(self, who: Who, team: str, agents: Sequence[Agent], error: CorralError) -> None:
         """It failed: back to how it was, if that can be done. If not, they may be frozen, and their records say so."""

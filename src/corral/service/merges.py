@@ -13,10 +13,9 @@ from corral.domain.merge_records import Merge, number_of
 from corral.domain.records import Agent, Team, Who
 from corral.failpoint import point
 from corral.ports.merging import Submission
-from corral.repository import BRANCHES
 from corral.service.context import Context
 from corral.service.merge_book import MergeBook
-from corral.service.merge_checks import MergeChecks
+from corral.service.merge_checks import MergeChecks, branch_owner
 from corral.service.merge_work import MergeWork
 
 LONGEST_WAIT = 86400.0
@@ -118,8 +117,8 @@ class Merges:
 
     def _owner(self, team: Team, branch: str) -> str:
         """The agent whose branch it is by its name; empty if it is nobody's."""
-        name = branch.removeprefix(f"{BRANCHES}/{team.name}/").partition(".")[0]
-        return name if name != branch and (team.name, name) in self._registry.agents else ""
+        name = branch_owner(team, branch)
+        return name if (team.name, name) in self._registry.agents else ""
 
     async def _look(self, team: Team, directory: str, branch: str) -> Submission:
         if team.repo is None:

@@ -14,11 +14,11 @@ import msgspec
 from corral.domain.environment import RESERVED_PREFIX, is_exportable
 from corral.domain.errors import WrongUseError
 from corral.domain.process_ids import is_process_id, new_process_id
-from corral.domain.process_limits import ProcessLimits
-from corral.domain.records import Agent
+from corral.domain.records import Agent, Team
 from corral.domain.shell_syntax import analyse
 from corral.domain.spec_fingerprint import declared_variables
 from corral.ports.processes import ProcessOrder
+from corral.supervise.confines import confines_of
 
 SHELL, OTHER_SHELL = "bash", "/bin/sh"
 #: What the kernel takes as one argument, less the zero behind it, and what we allow for all of them with the variables.
@@ -114,24 +114,25 @@ class Plan:
     note: str = ""
 
 
-def plan(agent: Agent, wanted: Wanted, limits: ProcessLimits, shell: str = SHELL) -> Plan:
-    """What is to be started. `limits` are those of the team.
+def plan(team: Team, agent: Agent, wanted: Wanted, shell: str = SHELL) -> Plan:
+    """What is to be started.
 
     For a shell that is not bash, what only bash may understand is left as it was written.
     """
     if wanted.command is None:
-        return Plan(_order(agent, wanted, limits, list(wanted.argv)), wanted.background)
+        return Plan(_order(team, agent, wanted, list(wanted.argv)), wanted.background)
     text, promoted = wanted.command, False
     if "&" in text:  # otherwise nothing is to be understood, and that takes a moment
         analysis = analyse(text)
         if analysis.promoted and (shell == SHELL or analysis.portable):
             text, promoted = analysis.command, True
-    order = _order(agent, wanted, limits, [shell, "-c", text])
+    order = _order(team, agent, wanted, [shell, "-c", text])
     note = "" if shell == SHELL else f"there is no {SHELL}: it was run by {shell}"
     return Plan(order, wanted.background or promoted, promoted, note)
 
 
-def _order(agent: Agent, wanted: Wanted, limits: ProcessLimits, argv: list[str]) -> ProcessOrder:
+def _order(team: Team, agent: Agent, wanted: Wanted, argv: list[str]) -> ProcessOrder:
+    limits = team.processes
     return ProcessOrder(
         process=wanted.process or new_process_id(),
         agent=agent.name,
@@ -143,6 +144,8 @@ def _order(agent: Agent, wanted: Wanted, limits: ProcessLimits, argv: list[str])
         declared=declared_variables(agent.fingerprint),
         run=agent.run,
         bind=agent.bind,
+        confines=confines_of(team, agent),
+        workspace=agent.workspace,
         stdin=wanted.stdin or wanted.input is not None,
         tty=wanted.tty,
         columns=wanted.columns,
@@ -155,9 +158,9 @@ def _order(agent: Agent, wanted: Wanted, limits: ProcessLimits, argv: list[str])
     )
 
 
-def check_order(agent: Agent, wanted: Wanted, limits: ProcessLimits, name: str) -> ProcessOrder:
+def check_order(team: Team, agent: Agent, wanted: Wanted, name: str) -> ProcessOrder:
     """What looks after the agent and is none of its commands: no record of it is kept, and it pushes out none."""
-    order = _order(agent, wanted, limits, list(wanted.argv))
+    order = _order(team, agent, wanted, list(wanted.argv))
     return msgspec.structs.replace(
         order, process=name, keep_head=_CHECK_KEPT, keep_tail=_CHECK_KEPT, keep_records=None, keep_disk=None
     )

@@ -100,15 +100,15 @@ class Processes:
 
     async def _started(self, who: Who, agent: Agent, wanted: Wanted, patience: Patience) -> tuple[Plan, Execution]:
         """The command, started, and seen when it ended or a portion of the time was over."""
-        limits = find_team(self._registry, name=agent.team).processes
-        plan = process_orders.plan(agent, wanted, limits)
+        team = find_team(self._registry, name=agent.team)
+        plan = process_orders.plan(team, agent, wanted)
         try:
             return plan, await self._start(who, agent, wanted, plan, patience)
         except NotFoundError:
             if wanted.command is None:
                 raise
         # There is no bash, or no such directory. With the shell that every host has, it will be known which.
-        plan = process_orders.plan(agent, wanted, limits, OTHER_SHELL)
+        plan = process_orders.plan(team, agent, wanted, OTHER_SHELL)
         return plan, await self._start(who, agent, wanted, plan, patience)
 
     async def _start(self, who: Who, agent: Agent, wanted: Wanted, plan: Plan, patience: Patience) -> Execution:

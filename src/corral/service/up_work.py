@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from corral.agents.catalogue import for_command
 from corral.domain import plan, repository, states
-from corral.domain.bindings import OWN_PORTS
 from corral.domain.conversations import carried_over
 from corral.domain.environment import agent_environment, ambient_environment
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
@@ -25,6 +24,7 @@ from corral.service.context import Context
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.registering import register
+from corral.service.up_access import refuse_unenforced
 from corral.service.worktrees import guard
 from corral.supervise.supervisor import DEFAULT_GRACE
 
@@ -106,12 +106,7 @@ class UpWork:
         """Refuse what this host or the repository cannot carry of these agents, before anything is made."""
         agents = [agent for agent in self._team.agents if agent.name in names]
         keeper = await self._supervisor.link.open()
-        confined = [agent.name for agent in agents if agent.bind == OWN_PORTS]
-        if confined and (obstacle := self._supervisor.link.hello.no_own_ports):
-            raise RefusedError(
-                f'{", ".join(confined)}: bind = "{OWN_PORTS}" is not possible here: {obstacle}',
-                "leave bind out of corral.toml, or use a newer kernel; nothing was started",
-            )
+        refuse_unenforced(self._team, agents, self._supervisor.link.hello.obstacles)
         if self._team.repo is not None:
             seen = await keeper.repository(self._team.repo)
             self.notes += repository.check(self._team, agents, seen)
@@ -155,6 +150,7 @@ class UpWork:
                 declared_as=agent.declared_as,
                 labels=agent.labels,
                 bind=agent.bind,
+                access=agent.access,
                 kind=agent.kind,
                 ready_when=agent.ready,
                 after=agent.after,

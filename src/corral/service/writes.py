@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from corral.domain.errors import WrongUseError
 from corral.domain.leases import Party
-from corral.domain.writes import Refusal, Writer, Writes, refusals
+from corral.domain.writes import Fence, NoAccess, Refusal, Writer, Writes, refusals
 from corral.service.lease_claims import Asking, realm_of
 from corral.service.leases import LeaseService
+from corral.supervise.confines import is_of_repository
 
 #: So many paths may be asked about at once, and so many refusals are told.
 MOST_PATHS, MOST_REFUSALS = 50_000, 1_000
@@ -23,7 +24,7 @@ _AT_ONCE = 500
 class Refused:
     """A path that must not be written, and the unix time at which what is in the way goes; None if it is gone."""
 
-    refusal: Refusal
+    refusal: Refusal | NoAccess
     expires_at: float | None
 
 
@@ -52,14 +53,29 @@ class WriteService:
         lost = self._leases.lost_by(party.name, session, realm) if session else []
         ignore_case = ignore_case or asking.team.ignore_case  # who asks may not have looked
         writes = Writes(writer, held, lost, ignore_case=ignore_case, shared=shared)
-        if writes.all_allowed:
+        fence = fence_of(asking, ignore_case=ignore_case)
+        if writes.all_allowed and fence is None:
             return []
-        found: list[Refusal] = []
+        found: list[Refusal | NoAccess] = []
         for begin in range(0, len(paths), _AT_ONCE):
             names = [os.fsdecode(path) for path in paths[begin : begin + _AT_ONCE]]
-            found += refusals(writes, names, MOST_REFUSALS - len(found))
+            found += refusals(writes, names, MOST_REFUSALS - len(found), fence)
             if len(found) >= MOST_REFUSALS:
                 break
             if begin + _AT_ONCE < len(paths):
                 await asyncio.sleep(0)
-        return [Refused(one, self._leases.until(one.lease) if one.is_held else None) for one in found]
+        return [Refused(one, self._until(one)) for one in found]
+
+    def _until(self, one: Refusal | NoAccess) -> float | None:
+        return self._leases.until(one.lease) if isinstance(one, Refusal) and one.is_held else None
+
+
+def fence_of(asking: Asking, *, ignore_case: bool) -> Fence | None:
+    """What whoever asks is declared to write of the team's repository; None if that is all of it.
+
+    The patterns of an agent that works elsewhere are about its own directory, where the kernel sees to them.
+    """
+    agent = asking.agent
+    if agent is None or agent.access.write is None or not is_of_repository(asking.team, agent.workspace_kind):
+        return None
+    return Fence(agent.access.write, ignore_case=ignore_case)

@@ -12,10 +12,12 @@ from corral.domain.records import (
     PROMPT_WAITING,
     Agent,
     NewEvent,
+    Team,
 )
 from corral.domain.terminals import NO_TERMINAL
 from corral.ports.keeper import ExitStatus, Inventory, ReadyOrder, Run
 from corral.ports.reports import ProcessEnded, RunReady
+from corral.supervise.confines import confines_of
 
 
 @dataclass(slots=True)
@@ -53,9 +55,15 @@ def process_ended(findings: Findings, report: ProcessEnded) -> None:
     )
 
 
-def ready_order(agent: Agent) -> ReadyOrder:
+def ready_order(team: Team, agent: Agent) -> ReadyOrder:
     """What a keeper has to know to tell when the run of an agent is ready."""
-    return ReadyOrder(run=agent.run, rule=agent.ready_when, directory=agent.workspace)
+    return ReadyOrder(
+        run=agent.run,
+        rule=agent.ready_when,
+        directory=agent.workspace,
+        bind=agent.bind,
+        confines=confines_of(team, agent),
+    )
 
 
 def run_ready(findings: Findings, agent: Agent, report: RunReady) -> None:

@@ -38,6 +38,7 @@ from corral.ports.reports import (
 )
 from corral.supervise import observe
 from corral.supervise.activity import Activities
+from corral.supervise.confines import confines_of, enforced_of
 from corral.supervise.conversations import Conversations
 from corral.supervise.line import Line
 from corral.supervise.link import Connect, KeeperLink
@@ -168,6 +169,7 @@ class Supervisor:
                 host=hello.host,
                 containment=hello.containment,
                 credential=credentials.digest(given[agent.name]),
+                enforced=enforced_of(self._registry.teams[team], agent, hello.obstacles),
             )
             for agent in agents
         ]
@@ -188,6 +190,7 @@ class Supervisor:
                 stdin=agent.stdin or agent.prompt_state == PROMPT_WAITING,
                 bind=agent.bind,
                 credential=given[agent.name],
+                confines=confines_of(self._registry.teams[team], agent),
             )
             for agent in begun
         ]
@@ -444,7 +447,7 @@ class Supervisor:
         keeper = self.link.connected
         if keeper is not None:
             for agent in findings.await_ready:
-                await keeper.watch_ready(agent.team, observe.ready_order(agent))
+                await keeper.watch_ready(agent.team, observe.ready_order(self._registry.teams[agent.team], agent))
 
     async def _finish_stop(self, agent: Agent) -> None:
         async with self.lock(agent.team):

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from corral.domain.access import Obstacles
 from tests.unit.api.scene import Scene, play
 
 
@@ -51,10 +52,12 @@ def test_a_task_is_forgotten_for_good(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_cannot_be_kept_to_its_ports_is_not_started(tmp_path: Path) -> None:
-    text = '[team]\nname = "new"\n[agents.a]\ncommand = ["sleep", "9"]\nbind = "own"\n[agents.b]\ncommand = ["x"]\n'
+    text = (
+        '[team]\nname = "new"\n[agents.a]\ncommand = ["sleep", "9"]\naccess.bind = "own"\n[agents.b]\ncommand = ["x"]\n'
+    )
 
     async def act(scene: Scene) -> None:
-        scene.keeper.no_own_ports = "this kernel has no Landlock"
+        scene.keeper.obstacles = Obstacles(ports="this kernel has no Landlock")
         reply = await scene.ask("POST", "/v1/up", {"file": str(tmp_path / "corral.toml"), "text": text})
         assert b'"refused"' in reply.body
         assert b"this kernel has no Landlock" in reply.body

@@ -65,9 +65,10 @@ def test_what_can_be_no_labels(labels: str) -> None:
 
 
 def test_who_is_kept_to_its_ports_needs_a_restart_for_it() -> None:
-    agent = parsed('bind = "own"\n').agents[0]
+    agent = parsed('access.bind = "own"\n').agents[0]
     assert agent.bind == "own"
     differs = differences(fingerprint(parsed().agents[0], b"s"), fingerprint(agent, b"s"))
     assert split_differences(differs) == ((), ("bind",))
-    assert "did you mean 'own'?" in problem('bind = "block"\n')[1]
-    assert "must be a string" in problem("bind = true\n")[0]
+    assert "did you mean 'own'?" in problem('access.bind = "block"\n')[1]
+    assert "must be a string" in problem("access.bind = true\n")[0]
+    assert "it belongs below [agents.a.access]" in problem('bind = "own"\n')[1]

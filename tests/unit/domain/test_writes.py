@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from corral.domain.leases import EXCLUSIVE, SHARED, Claim, Lease, Party
 from corral.domain.lost_leases import Lost
 from corral.domain.path_patterns import parse
-from corral.domain.writes import HELD, LOST, STALE, Writer, Writes, refusals
+from corral.domain.writes import ACCESS, HELD, LOST, STALE, Fence, Writer, Writes, refusals
 
 ME = Writer(party="shop/a", present_run="now")
 
@@ -108,3 +108,25 @@ _PARTS = st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=3).map
 def test_it_is_refused_exactly_if_a_pattern_names_it(path: str, patterns: list[str]) -> None:
     named = any(parse(pattern).matches(parse(path)) for pattern in patterns)
     assert (why(path, lease(1, "shop/b", *patterns)) == HELD) == named
+
+
+def outside(*paths: str, write: tuple[str, ...] = ("src/**", "*.md", "~/x"), ignore_case: bool = False) -> list[str]:
+    fence = Fence(write, ignore_case=ignore_case)
+    return [path for path in paths if fence.refusal(path) is not None]
+
+
+def test_what_an_agent_is_declared_to_write() -> None:
+    assert outside("src/x.py", "src/a/b", "README.md") == []
+    assert outside("src", "docs/x.md", "srcs/x", "x") == ["src", "docs/x.md", "srcs/x", "x"]
+    assert outside("SRC/x") == ["SRC/x"]
+    assert outside("SRC/x", "readme.MD", ignore_case=True) == []
+    assert outside("x", write=()) == ["x"]
+    # A submodule is its own path; what is below it is not the repository's.
+    assert outside("src/sub", "src/sub/") == []
+    assert outside("lib", "lib/") == ["lib"]
+
+
+def test_it_is_told_before_what_others_hold_and_beside_it() -> None:
+    writes = Writes(ME, [lease(1, "shop/b", "**")], (), ignore_case=False, shared=True)
+    found = refusals(writes, ["lib/x", "src/x"], 10, Fence(("src/**",), ignore_case=False))
+    assert [(one.path, one.why) for one in found] == [("lib/x", ACCESS), ("src/x", HELD)]

@@ -49,9 +49,9 @@ class Host:
             raise CorralError("nobody answers")
         return f"{agent}:{port}" in self.listening
 
-    async def _succeeds(self, agent: str, run: str, command: str, directory: str) -> bool:
+    async def _succeeds(self, agent: str, order: ReadyOrder) -> bool:
         self._looked()
-        return f"{agent} {run} {command} {directory}" in self.succeeding
+        return f"{agent} {order.run} {order.rule.command} {order.directory}" in self.succeeding
 
     def _looked(self) -> None:
         self.looks += 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corral.adapters.files import stamps
+from corral.domain.access import Obstacles
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.ports.dialogs import Peer, Pressed, ScreenSeen
 from corral.ports.keeper import PROTOCOL, ExitStatus, Hello, HostPorts, Inventory, Listening, SeenFile
@@ -106,7 +107,7 @@ class FakeKeeper:
         #: Symbolic links besides the one that leads out.
         self.links: list[SymbolicLink] = []
         #: Why no agent can be kept to its ports.
-        self.no_own_ports = ""
+        self.obstacles = Obstacles()
         #: What an agent shows, what comes of pressing keys there, and whose process asks for that.
         self.screen_seen = ScreenSeen()
         self.pressed = Pressed(outcome="gone")
@@ -150,7 +151,7 @@ class FakeKeeper:
             boot_id="b",
             pid=1,
             containment="process",
-            no_own_ports=self.no_own_ports,
+            obstacles=self.obstacles,
         )
 
     async def host_ports(self, ports: list[int]) -> HostPorts:
