@@ -118,6 +118,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
     from corral.supervise.registry import Registry
     from corral.supervise.supervisor import Supervisor
     from corral.wiring_audit import open_audit
+    from corral.wiring_policy import shared_of
 
     boot = processes.boot_id()
 
@@ -125,7 +126,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
         return Moment(wall=time.time(), monotonic=time.monotonic(), boot=boot)
 
     store = WitnessedStore(await SqliteStore.open(places.database))
-    audit = None
+    audit = shared = None
     try:
         audit = await open_audit(places, store.instance)
         registry = Registry(store, time.time, places.at_rest_mark)
@@ -137,6 +138,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
         )
         supervisor = Supervisor(registry, keepers.connect, time.time, clock)
         context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
+        shared = None if door is None else await shared_of(context, door.group)
         ledger = Ledger(store)
         kv = Kv(context, ledger)
         waits = Waits()
@@ -198,6 +200,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
             end=lambda: server.end(),
             busy=linger.busy,
             audit=audit,
+            shared=shared,
         )
         server = DaemonServer(make_app(services))
         linger.on_idle(server.end)
@@ -232,6 +235,8 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
         await registry.observe((), [NewEvent(event="daemon.stopped", data=about)])
         log.info("ended; %d teams stay up", len(registry.teams))
     finally:
+        if shared is not None:
+            await shared.policy.close()
         if audit is not None:
             await audit.close()
         await store.close()

@@ -19,6 +19,7 @@ from corral.api.hook_routes import HookApi
 from corral.api.inbox_routes import InboxApi
 from corral.api.kv_routes import KvApi
 from corral.api.lease_routes import LeaseApi
+from corral.api.member_routes import MemberApi, Shared
 from corral.api.merge_routes import MergeApi
 from corral.api.msg_routes import MsgApi
 from corral.api.openapi_table import ENDPOINTS
@@ -109,6 +110,8 @@ class Services:
     busy: Callable[[int], None]
     #: Where every request is written down; None if this instance keeps no audit trail.
     audit: Audit | None = None
+    #: Members and policy of a shared server; None for an instance of one person.
+    shared: Shared | None = None
 
 
 def make_app(services: Services) -> Router:
@@ -131,6 +134,7 @@ def make_app(services: Services) -> Router:
         InboxApi(services.registry, services.inbox),
         WriteApi(services.registry, WriteService(services.leases)),
         AuditApi(services.audit),
+        MemberApi(services.shared),
     )
     welcome = Welcome(services.registry, services.inbox, services.attendance)
     auditing = Auditing(services.audit)
