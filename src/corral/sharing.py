@@ -17,7 +17,7 @@ class Door:
     """The socket of a shared server's daemon: for everybody in one group."""
 
     gid: int
-    group: str
+    group: str = ""
 
     def listen(self, path: str) -> socket.socket:
         """A listening socket, 0660 and of the group."""

@@ -21,7 +21,10 @@ class Facts(Protocol):
     """What is known of people and of what is theirs, for whoever asks about somebody else's request."""
 
     def caller(self, user: str) -> Caller | None:
-        """The person as a policy sees them; None if nothing is known of them."""
+        """The person as a policy sees them; None if nothing is known of them.
+
+        With the uid that they became a member with: whoever comes with another is somebody else who got their name.
+        """
 
     def target(self, team: str, agent: str) -> Target | None:
         """The agent, or without a name the team, with whose it is; None if there is none of that name."""

@@ -37,7 +37,7 @@ class MemberFacts:
             owner = None if found is None else owner_of_agent(self._registry, self._members, found)
         else:
             record = self._registry.teams.get(team)
-            owner = None if record is None else owner_of_team(self._registry, self._members, record)
+            owner = None if record is None else owner_of_team(self._members, record)
         if owner is None:
             return None
         return Target(
@@ -60,11 +60,7 @@ class MemberFacts:
         return replace(asked, on=f"{found[0]}/{name}") if found else asked
 
     def _own_teams(self, user: str) -> list[str]:
-        return [
-            team.name
-            for team in self._registry.teams.values()
-            if owner_of_team(self._registry, self._members, team) == user
-        ]
+        return [team.name for team in self._registry.teams.values() if owner_of_team(self._members, team) == user]
 
     def _role_of(self, user: str) -> str:
         if user == ROOT:

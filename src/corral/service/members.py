@@ -102,7 +102,8 @@ class Members:
 
     def _busy(self, user: str) -> list[str]:
         """The teams that are up and belong to somebody, or have agents that run as that user."""
-        return [agent.team for agent in self._registry.agents.values() if agent.user == user]
+        up = [team.name for team in self._registry.teams.values() if team.user == user]
+        return [*up, *(agent.team for agent in self._registry.agents.values() if agent.user == user)]
 
     async def _commit(self, who: Who, change: str, member: Member, before: Member | None) -> None:
         told: dict[str, object] = {
