@@ -2,12 +2,16 @@
 
 import grp
 import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.lab.support.shared import Document, missing, shared_server, system, tidy
+from tests.lab.support.shared import Document, add_member, ask, host, missing, shared_server, system, tidy
 from tests.lab.support.users import Result, User
+
+BOT = "agent-builder"
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +32,20 @@ def server(one_server: None) -> Iterator[None]:
     tidy()
 
 
+@pytest.fixture
+def bot(server: None) -> Iterator[User]:
+    """A user that nobody logs in as."""
+    system("useradd", "--create-home", BOT)
+    user = User(BOT)
+    uid = user.uid
+    try:
+        yield user
+    finally:
+        member("rm", BOT, "--force", check=False)
+        system("systemctl", "stop", f"user@{uid}.service", f"user-{uid}.slice")
+        system("userdel", "--remove", "--force", BOT)
+
+
 def member(*words: str, check: bool = True) -> Result:
     """`corral member` as root."""
     return system("corral", "member", *words, check=check)
@@ -38,9 +56,10 @@ def told(*words: str) -> Document:
     return document
 
 
-def refusal(done: Result) -> tuple[int, str, str]:
+def refused(done: Result) -> tuple[int, str]:
+    """The exit code, and what was said with its remedy."""
     error = json.loads(done.stderr)["error"]
-    return done.returncode, error["code"], error["message"] + " | " + error["remedy"]
+    return done.returncode, f"{error['message']} | {error['remedy']}"
 
 
 def members() -> list[Document]:
@@ -56,6 +75,16 @@ def actions(document: Document) -> list[str]:
     return [step["action"] for step in document["steps"]]
 
 
+def notes() -> list[str]:
+    return os.listdir("/var/lib/corral-host/linger")
+
+
+def events() -> list[tuple[str, str, str]]:
+    lines = system("corral", "events", "-n", "all", "--json").stdout.splitlines()
+    every = [event for event in map(json.loads, lines) if event["event"].startswith("member.")]
+    return [(event["event"], event["data"]["user"], event["who"]["user"]) for event in every]
+
+
 def test_root_makes_the_first_owner_who_is_served_from_the_next_log_in_on(server: None, ann: User) -> None:
     assert "sudo corral member add USER --role owner" in member("ls").stdout
     document = told("add", "ann", "--role", "owner")
@@ -66,3 +95,194 @@ def test_root_makes_the_first_owner_who_is_served_from_the_next_log_in_on(server
     assert (record["user"], record["uid"], record["role"], record["by"]) == ("ann", ann.uid, "owner", "root")
     assert record["problems"] == []
     assert missing() == [], "the set-up finds nothing to do about her"
+
+
+def test_by_sudo_of_somebody_it_is_the_same(server: None, dev: User) -> None:
+    done = dev.run("sudo", "-n", "corral", "member", "add", "dev", "--role", "owner", "--json")
+    assert json.loads(done.stdout)["member"]["by"] == "root"
+    assert json.loads(dev.run("corral", "member", "ls", "--json").stdout)[0]["user"] == "dev"
+
+
+def test_twice_changes_nothing_and_the_way_back_leaves_nothing(server: None, cleo: User) -> None:
+    assert not cleo.lingers
+    before = len(events())
+    assert actions(told("add", "cleo", "--role", "junior", "--team", "shop")) == [
+        "join_members",
+        "linger_on",
+        "note_member",
+    ]
+    assert (cleo.lingers, notes(), is_in("corral-members")) == (True, ["cleo"], ["cleo"])
+    again = told("add", "cleo", "--role", "junior", "--team", "shop")
+    assert (again["change"], actions(again), again["notes"]) == ("unchanged", [], []), "her manager started with it"
+    assert missing() == []
+    assert told("add", "cleo", "--role", "senior")["member"]["teams"] == ["shop"]
+    gone = told("rm", "cleo")
+    assert actions(gone) == ["forget_member", "leave_members", "linger_off"]
+    assert (cleo.lingers, notes(), is_in("corral-members"), members()) == (False, [], [], [])
+    code, said = refused(member("rm", "cleo", "--json", check=False))
+    assert (code, "cleo is no member" in said) == (3, True)
+    assert events()[before:] == [
+        ("member.added", "cleo", "root"),
+        ("member.changed", "cleo", "root"),
+        ("member.removed", "cleo", "root"),
+    ]
+
+
+def test_linger_that_somebody_had_before_stays(server: None, ben: User) -> None:
+    told("add", "ben", "--role", "junior")
+    assert actions(told("rm", "ben")) == ["forget_member", "leave_members"]
+    assert ben.lingers
+
+
+def test_only_to_look_changes_nothing(server: None, cleo: User) -> None:
+    would = told("add", "cleo", "--role", "junior", "--dry-run")
+    assert (would["dry_run"], actions(would)) == (True, ["join_members", "linger_on", "note_member"])
+    assert (cleo.lingers, is_in("corral-members"), members()) == (False, [], [])
+    told("add", "cleo", "--role", "junior")
+    told("rm", "cleo", "--dry-run")
+    assert (cleo.lingers, is_in("corral-members"), len(members())) == (True, ["cleo"], 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["eve", "--role", "junior"], 3, "there is no user eve"),
+        (["cleo", "--role", "chief"], 2, "there are: owner, senior, junior, observer, agent"),
+        (["cleo"], 2, "which role"),
+        (["cleo", "--role", "agent"], 2, "--of MEMBER"),
+        (["cleo", "--role", "agent", "--of", "ben"], 4, "ben is no person of this host"),
+        (["root", "--role", "owner"], 4, "always an owner"),
+        (["corral", "--role", "owner"], 4, "account of the system"),
+        (["nobody", "--role", "owner"], 4, "account of the system"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_changed(
+    server: None, cleo: User, words: list[str], code: int, message: str
+) -> None:
+    found, said = refused(member("add", *words, "--json", check=False))
+    assert found == code, said
+    assert message in said
+    assert (cleo.lingers, is_in("corral-members"), is_in("corral-agents"), members()) == (False, [], [], [])
+
+
+def test_an_owner_without_root_changes_roles_and_cannot_change_groups(server: None, ann: User, cleo: User) -> None:
+    told("add", "ann", "--role", "owner")
+    done = ann.run("corral", "member", "add", "cleo", "--role", "junior", "--json", check=False)
+    assert refused(done) == (
+        4,
+        "cleo is not in the group corral-members, and only root can change that | "
+        "sudo corral member add cleo --role junior does both",
+    )
+    assert (cleo.lingers, is_in("corral-members")) == (False, ["ann"])
+    add_member(cleo)
+    document = json.loads(ann.run("corral", "member", "add", "cleo", "--role", "junior", "--json").stdout)
+    assert (document["change"], actions(document), document["member"]["by"]) == ("added", ["note_member"], "ann")
+    assert document["member"]["problems"] == ["linger is off"], "which the set-up says as well"
+    assert [(step["action"], step["subject"]) for step in missing()] == [("linger_on", "cleo")]
+    ann.run("corral", "member", "rm", "cleo")
+    assert (is_in("corral-members"), [one["user"] for one in members()]) == (["ann", "cleo"], ["ann"])
+    assert actions(told("rm", "cleo")) == ["leave_members"], "what only root can do is still to be done"
+
+
+def test_the_set_up_and_members_agree_about_linger(server: None, cleo: User) -> None:
+    told("add", "cleo", "--role", "junior")
+    system("loginctl", "disable-linger", "cleo")
+    assert members()[0]["problems"] == ["linger is off"]
+    assert [(step["action"], step["subject"]) for step in missing()] == [("linger_on", "cleo")]
+    host("setup", "--yes")
+    assert (members()[0]["problems"], missing()) == ([], [])
+
+
+def test_a_user_of_agents_is_somebodys(server: None, ann: User, bot: User) -> None:
+    told("add", "ann", "--role", "junior")
+    document = told("add", BOT, "--role", "agent", "--of", "ann")
+    assert actions(document) == ["join_agents", "linger_on", "note_member"]
+    assert document["notes"] == [], "nobody logs in as it"
+    assert (is_in("corral-agents"), is_in("corral-members"), bot.lingers) == ([BOT], ["ann"], True)
+    assert told("show", "ann")["agent_users"] == [BOT]
+    code, answer = ask("keeper_start", BOT)
+    assert (code, answer["uid"]) == (0, bot.uid), "the helper serves it"
+    code, said = refused(member("rm", "ann", "--json", check=False))
+    assert (code, BOT in said) == (4, True)
+    assert actions(told("rm", BOT)) == ["forget_member", "leave_agents", "stop_keeper", "linger_off"]
+    assert (is_in("corral-agents"), bot.lingers) == ([], False)
+    assert ask("keeper_start", BOT)[0] == 4, "and does so no more"
+    assert told("rm", "ann")["change"] == "removed"
+
+
+def test_who_got_the_name_of_somebody_who_left_is_no_member(server: None, ann: User, bot: User) -> None:
+    told("add", "ann", "--role", "junior")
+    told("add", BOT, "--role", "agent", "--of", "ann")
+    system("systemctl", "stop", f"user@{bot.uid}.service", f"user-{bot.uid}.slice")
+    system("userdel", BOT)
+    assert told("show", BOT)["problems"] == [f"there is no user {BOT} on this host any more"]
+    system("useradd", "--uid", "1777", BOT)
+    assert told("show", BOT)["problems"] == [f"{BOT} is another account now (uid 1777)"]
+    code, said = refused(member("add", BOT, "--json", check=False))
+    assert (code, "another account now" in said) == (4, True)
+    assert told("rm", BOT)["change"] == "removed"
+    assert (notes(), [one["user"] for one in members()]) == ([], ["ann"])
+
+
+def test_whoever_is_killed_on_the_way_runs_it_again(server: None, cleo: User, own_directory: Path) -> None:
+    def killed_at(action: str, *words: str) -> None:
+        armed = own_directory / "armed"
+        armed.touch()
+        done = system("env", f"CORRAL_FAILPOINT=host.{action}:{armed}", "corral", "member", *words, check=False)
+        assert (done.returncode, armed.exists()) == (-9, False), done.stderr
+
+    for action in ("join_members", "linger_on", "note_member"):
+        killed_at(action, "add", "cleo", "--role", "junior")
+        assert members() == [], "the record comes last"
+    told("add", "cleo", "--role", "junior")
+    assert (cleo.lingers, is_in("corral-members"), len(members()), missing()) == (True, ["cleo"], 1, [])
+    for action in ("forget_member", "leave_members", "linger_off"):
+        killed_at(action, "rm", "cleo")
+    told("rm", "cleo")
+    assert (cleo.lingers, is_in("corral-members"), members(), notes()) == (False, [], [], [])
+
+
+def test_members_outlive_the_daemon_and_the_policy_is_asked_with_them(server: None, ann: User, ben: User) -> None:
+    told("add", "ann", "--role", "junior")
+    told("add", "ben", "--role", "senior", "--team", "shop")
+    system("systemctl", "restart", "corral.service")
+    words = ("corral", "policy", "check", "--as", "ben", "attach", "ann/builder")
+    done = ann.run(*words, "--json")
+    answer = json.loads(done.stdout)
+    assert (answer["allow"], answer["rule"]) == (True, "senior.steer.below")
+    who = {"uid": ben.uid, "user": "ben", "member": True, "role": "senior", "agent": "", "teams": ["shop"]}
+    assert answer["input"]["who"] == who
+    assert answer["input"]["on"]["owner_role"] == "junior"
+    told("add", "ben", "--role", "observer")
+    denied = ann.run(*words, check=False)
+    assert (denied.returncode, denied.stdout.startswith("denied by observer.steer")) == (4, True)
+
+
+def test_a_role_of_the_host_s_own_is_one(server: None, cleo: User) -> None:
+    policy = Path("/var/lib/corral/policy")
+    system("install", "--directory", "--owner=root", "--mode=0755", str(policy))
+    try:
+        (policy / "data.json").write_text('{"tables": {"roles": {"auditor": {"grants": {"audit": ["any"]}}}}}')
+        (policy / "data.json").chmod(0o644)
+        system("systemctl", "restart", "corral.service")
+        assert told("add", "cleo", "--role", "auditor")["member"]["role"] == "auditor"
+        code, said = refused(member("add", "cleo", "--role", "chief", "--json", check=False))
+        assert (code, said.endswith("there are: owner, senior, junior, observer, agent, auditor")) == (2, True)
+    finally:
+        system("rm", "-r", str(policy))
+        system("systemctl", "restart", "corral.service")
+
+
+def test_where_the_daemon_is_not_or_is_not_for_me_nothing_is_guessed(server: None, ben: User, dev: User) -> None:
+    code, said = refused(ben.run("corral", "member", "ls", "--json", check=False))
+    assert (code, "corral-members" in said) == (6, True), "ben is not in the group"
+    system("systemctl", "stop", "corral.service")
+    try:
+        code, said = refused(member("add", "ben", "--role", "junior", "--json", check=False))
+    finally:
+        system("systemctl", "start", "corral.service")
+    assert (code, "sudo systemctl start corral.service" in said) == (6, True)
+    assert is_in("corral-members") == []
+    own = {"CORRAL_HOME": f"{dev.home}/.local/own", "CORRAL_RUNTIME_DIR": f"{dev.home}/.local/own/run"}
+    code, said = refused(dev.run("corral", "member", "ls", "--json", env=own, check=False))
+    assert (code, "nobody but you" in said) == (4, True)

@@ -3,7 +3,8 @@
 import os
 import sys
 
-from corral.cli.command import TEAMS, Argument, Command, Invocation, Option
+from corral.cli.command import MEMBERS as NAMES
+from corral.cli.command import ROLES, TEAMS, USERS, Argument, Command, Invocation, Option
 from corral.cli.output import GREEN, paint, plain, remark, say, takes_colour, write_json
 from corral.cli.table import lines
 from corral.client.answers import Record, ask, ask_for_list
@@ -227,7 +228,7 @@ def _shown(value: object) -> str:
     return " ".join(str(word) for word in value) if isinstance(value, list) else str(value)
 
 
-_USER = Argument("USER", summary="the OS user")
+_USER = Argument("USER", summary="the OS user", offers=NAMES)
 _DRY_RUN = Option("dry-run", summary="only show the plan")
 
 ADD = Command(
@@ -246,15 +247,15 @@ ADD = Command(
         ("sudo corral member add agent-builder --role agent --of ann", "a user that agents of ann run as"),
         ("corral member add ben --role senior", "an owner gives another role"),
     ),
-    arguments=(_USER,),
+    arguments=(Argument("USER", summary="the OS user", offers=USERS),),
     options=(
-        Option("role", value="ROLE", summary="what they may do; corral policy show has the roles"),
+        Option("role", value="ROLE", summary="what they may do; corral policy show has the roles", offers=ROLES),
         Option(
             "team", "t", value="TEAM", summary="a team to work along in; all they are to be in", repeatable=True,
             offers=TEAMS,
         ),
         Option("no-team", summary="have them be in no team but their own"),
-        Option("of", value="MEMBER", summary="of a user of agents: whose it is"),
+        Option("of", value="MEMBER", summary="of a user of agents: whose it is", offers=NAMES),
         _DRY_RUN,
     ),
     run=add,

@@ -1,8 +1,7 @@
-"""`corral member`: what it asks the daemon, what it does with accounts, what it says. The real thing is in tests/lab."""
+"""`corral member`: what it asks the daemon, what it does with accounts, what it says. The rest is in tests/lab."""
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,7 +44,7 @@ class Accounts:
 
 
 @pytest.fixture
-def server(daemon: FakeDaemon, places: Places, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDaemon]:
+def server(daemon: FakeDaemon, places: Places, monkeypatch: pytest.MonkeyPatch) -> FakeDaemon:
     """The daemon of a shared server, which takes ann as senior and as nothing else."""
     monkeypatch.setattr(host_names, "RUNTIME", places.runtime)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -61,7 +60,7 @@ def server(daemon: FakeDaemon, places: Places, monkeypatch: pytest.MonkeyPatch) 
         PATH,
         document({"change": "removed", "dry_run": False, "group": MEMBERS, "member": ANN, "before": ANN}),
     )
-    yield daemon
+    return daemon
 
 
 @pytest.fixture
