@@ -11,7 +11,9 @@ from typing import Protocol
 
 from corral.adapters.host import installation, look, tools
 from corral.adapters.host.hands import Hands
+from corral.adapters.policy.engine_lines import NEEDS
 from corral.client.absence import nothing_is_up
+from corral.config import policy_settings
 from corral.domain import host_plan
 from corral.domain.errors import RefusedError, UnavailableError
 from corral.domain.host_layout import Layout, layout
@@ -48,6 +50,7 @@ class Plan:
 def plan_setup(workspaces: str | None, *, only_look: bool) -> Plan:
     """What is missing on this host. Refuses, before anything is planned, what must not be set up or cannot be."""
     _refuse_unless_root("setup")
+    _refuse_without_engine()
     wanted = wanted_layout(workspaces)
     refuse_weak(sys.executable, installation.entries(further=("/usr/bin/python3", HELPER)))
     hands = Hands(wanted)
@@ -76,6 +79,15 @@ def wanted_layout(workspaces: str | None) -> Layout:
     """What a shared server has that this Corral sets up."""
     helper = files("corral.privileged").joinpath("helper.py").read_text(encoding="utf-8")
     return layout(sys.executable, helper, workspaces or look.workspaces())
+
+
+def _refuse_without_engine() -> None:
+    """A daemon that cannot decide denies everything: better to know that before."""
+    if policy_settings(Places(HOME, RUNTIME)).url:
+        return
+    problem = installation.cannot_load("regopy")
+    if problem:
+        raise UnavailableError(f"the engine of policies cannot be loaded: {problem}", NEEDS)
 
 
 def _refuse_unless_root(command: str) -> None:

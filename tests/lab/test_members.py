@@ -1,15 +1,14 @@
 """`corral member` on a real machine: groups, linger and records, by root and by others; twice, and taken back."""
 
-import grp
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.lab.support.shared import Document, add_member, ask, host, missing, shared_server, system, tidy
-from tests.lab.support.users import Result, User
+from tests.lab.support.members import actions, events, is_in, member, members, notes, refused, told
+from tests.lab.support.shared import add_member, ask, host, missing, shared_server, system, tidy
+from tests.lab.support.users import User
 
 BOT = "agent-builder"
 
@@ -44,45 +43,6 @@ def bot(server: None) -> Iterator[User]:
         member("rm", BOT, "--force", check=False)
         system("systemctl", "stop", f"user@{uid}.service", f"user-{uid}.slice")
         system("userdel", "--remove", "--force", BOT)
-
-
-def member(*words: str, check: bool = True) -> Result:
-    """`corral member` as root."""
-    return system("corral", "member", *words, check=check)
-
-
-def told(*words: str) -> Document:
-    document: Document = json.loads(member(*words, "--json").stdout)
-    return document
-
-
-def refused(done: Result) -> tuple[int, str]:
-    """The exit code, and what was said with its remedy."""
-    error = json.loads(done.stderr)["error"]
-    return done.returncode, f"{error['message']} | {error['remedy']}"
-
-
-def members() -> list[Document]:
-    found: list[Document] = json.loads(member("ls", "--json").stdout)
-    return found
-
-
-def is_in(group: str) -> list[str]:
-    return grp.getgrnam(group).gr_mem
-
-
-def actions(document: Document) -> list[str]:
-    return [step["action"] for step in document["steps"]]
-
-
-def notes() -> list[str]:
-    return os.listdir("/var/lib/corral-host/linger")
-
-
-def events() -> list[tuple[str, str, str]]:
-    lines = system("corral", "events", "-n", "all", "--json").stdout.splitlines()
-    every = [event for event in map(json.loads, lines) if event["event"].startswith("member.")]
-    return [(event["event"], event["data"]["user"], event["who"]["user"]) for event in every]
 
 
 def test_root_makes_the_first_owner_who_is_served_from_the_next_log_in_on(server: None, ann: User) -> None:
@@ -240,49 +200,3 @@ def test_whoever_is_killed_on_the_way_runs_it_again(server: None, cleo: User, ow
         killed_at(action, "rm", "cleo")
     told("rm", "cleo")
     assert (cleo.lingers, is_in("corral-members"), members(), notes()) == (False, [], [], [])
-
-
-def test_members_outlive_the_daemon_and_the_policy_is_asked_with_them(server: None, ann: User, ben: User) -> None:
-    told("add", "ann", "--role", "junior")
-    told("add", "ben", "--role", "senior", "--team", "shop")
-    system("systemctl", "restart", "corral.service")
-    words = ("corral", "policy", "check", "--as", "ben", "attach", "ann/builder")
-    done = ann.run(*words, "--json")
-    answer = json.loads(done.stdout)
-    assert (answer["allow"], answer["rule"]) == (True, "senior.steer.below")
-    who = {"uid": ben.uid, "user": "ben", "member": True, "role": "senior", "agent": "", "teams": ["shop"]}
-    assert answer["input"]["who"] == who
-    assert answer["input"]["on"]["owner_role"] == "junior"
-    told("add", "ben", "--role", "observer")
-    denied = ann.run(*words, check=False)
-    assert (denied.returncode, denied.stdout.startswith("denied by observer.steer")) == (4, True)
-
-
-def test_a_role_of_the_host_s_own_is_one(server: None, cleo: User) -> None:
-    policy = Path("/var/lib/corral/policy")
-    system("install", "--directory", "--owner=root", "--mode=0755", str(policy))
-    try:
-        (policy / "data.json").write_text('{"tables": {"roles": {"auditor": {"grants": {"audit": ["any"]}}}}}')
-        (policy / "data.json").chmod(0o644)
-        system("systemctl", "restart", "corral.service")
-        assert told("add", "cleo", "--role", "auditor")["member"]["role"] == "auditor"
-        code, said = refused(member("add", "cleo", "--role", "chief", "--json", check=False))
-        assert (code, said.endswith("there are: owner, senior, junior, observer, agent, auditor")) == (2, True)
-    finally:
-        system("rm", "-r", str(policy))
-        system("systemctl", "restart", "corral.service")
-
-
-def test_where_the_daemon_is_not_or_is_not_for_me_nothing_is_guessed(server: None, ben: User, dev: User) -> None:
-    code, said = refused(ben.run("corral", "member", "ls", "--json", check=False))
-    assert (code, "corral-members" in said) == (6, True), "ben is not in the group"
-    system("systemctl", "stop", "corral.service")
-    try:
-        code, said = refused(member("add", "ben", "--role", "junior", "--json", check=False))
-    finally:
-        system("systemctl", "start", "corral.service")
-    assert (code, "sudo systemctl start corral.service" in said) == (6, True)
-    assert is_in("corral-members") == []
-    own = {"CORRAL_HOME": f"{dev.home}/.local/own", "CORRAL_RUNTIME_DIR": f"{dev.home}/.local/own/run"}
-    code, said = refused(dev.run("corral", "member", "ls", "--json", env=own, check=False))
-    assert (code, "nobody but you" in said) == (4, True)
