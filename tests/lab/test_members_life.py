@@ -1,4 +1,4 @@
-"""Members and the daemon: a new one knows them, the policy is asked with them, and without a daemon nothing is guessed."""
+"""Members and the daemon: a new one knows them, the policy is asked with them, and without one nothing is guessed."""
 
 import json
 from collections.abc import Iterator

@@ -20,6 +20,7 @@ _encode = msgspec.json.Encoder().encode
 
 # What a change comes to.
 ADDED, CHANGED, REMOVED, UNCHANGED = "added", "changed", "removed", "unchanged"
+_EVENTS = {ADDED: "member.added", CHANGED: "member.changed", REMOVED: "member.removed"}
 
 
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +124,6 @@ class Members:
                 time=self._now(),
                 put_items=put,
                 drop_items=((_KIND, member.user),) if gone else (),
-                events=(NewEvent(event=f"member.{change}", data=told),),
+                events=(NewEvent(event=_EVENTS[change], data=told),),
             )
         )
