@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
 from corral.api.answers import Answer
-from corral.domain import members as rules
 from corral.domain.timestamps import timestamp
-from corral.service import members
+
+if TYPE_CHECKING:
+    from corral.domain import members as rules
+    from corral.service import members
 
 _TIME = Meta(extra_json_schema={"format": "date-time"})
 
@@ -40,6 +42,8 @@ class MemberChanged(Answer, frozen=True):
 
 def member(known: members.Members, one: rules.Member) -> Member:
     """A member, and whether the operating system agrees."""
+    from corral.domain.members import problems
+
     return Member(
         user=one.user,
         uid=one.uid,
@@ -49,16 +53,18 @@ def member(known: members.Members, one: rules.Member) -> Member:
         agent_users=known.agent_users(one.user),
         since=timestamp(one.since),
         by=one.by,
-        problems=rules.problems(one, known.account(one.user)),
+        problems=problems(one, known.account(one.user)),
     )
 
 
 def changed(known: members.Members, done: members.Changed, *, dry_run: bool) -> MemberChanged:
     """A change."""
+    from corral.domain.members import group_of
+
     return MemberChanged(
         change=done.change,
         dry_run=dry_run,
-        group=rules.group_of(done.member.role),
+        group=group_of(done.member.role),
         member=member(known, done.member),
         before=None if done.before is None else member(known, done.before),
     )

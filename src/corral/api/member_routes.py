@@ -1,8 +1,11 @@
-"""The routes of members, and of asking the policy about somebody."""
+"""The routes of members, and of asking the policy about somebody.
+
+Few daemons have members: what only they need is loaded when it is asked for.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,15 +13,14 @@ from starlette.responses import Response
 from corral.api import answers, member_answers, requests
 from corral.api.member_table import MemberBody
 from corral.domain.errors import RefusedError, WrongUseError
-from corral.domain.members import Wanted
-from corral.ports.policy import Policy
-from corral.service.member_facts import MemberFacts
-from corral.service.members import Members
-from corral.service.policy_check import Asked, explain
+
+if TYPE_CHECKING:
+    from corral.ports.policy import Policy
+    from corral.service.member_facts import MemberFacts
+    from corral.service.members import Members
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class Shared(NamedTuple):
     """What the daemon of a shared server has besides."""
 
     members: Members
@@ -41,6 +43,8 @@ class MemberApi:
         return answers.json(member_answers.member(members, members.show(_user(request))))
 
     async def member_add(self, request: Request) -> Response:
+        from corral.domain.members import Wanted
+
         members, order = self._shared.members, await requests.body(request, MemberBody)
         teams = None if order.teams is None else tuple(order.teams)
         wanted = Wanted(user=_user(request), role=order.role, teams=teams, of=order.of)
@@ -55,6 +59,8 @@ class MemberApi:
         return answers.json(member_answers.changed(members, done, dry_run=dry_run))
 
     async def policy_check(self, request: Request) -> Response:
+        from corral.service.policy_check import Asked, explain
+
         shared, who = self._shared, requests.caller(request)
         verb = requests.text(request, "verb")
         if not verb:

@@ -17,6 +17,7 @@ from corral.domain.host_names import (
     HOME,
     KEEPER_SERVICE,
     KEEPER_SERVICE_FILE,
+    LOWEST_UID,
     NOTES,
     RUNTIME,
     SERVICE,
@@ -50,8 +51,6 @@ DELETE_GROUP = "delete_group"
 
 DIRECTORY = "directory"
 FILE = "file"
-#: Below are people and agents no more, but accounts of the system.
-LOWEST_UID = 1000
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
-from corral.domain.host_names import AGENTS, MEMBERS
-from corral.domain.host_plan import LOWEST_UID
+from corral.domain.host_names import AGENTS, LOWEST_UID, MEMBERS
 from corral.domain.names import RULE, is_valid
 from corral.domain.roles import AGENT_ROLE, Tables
 
