@@ -33,6 +33,8 @@ def test_members_outlive_the_daemon_and_the_policy_is_asked_with_them(server: No
     who = {"uid": ben.uid, "user": "ben", "member": True, "role": "senior", "agent": "", "teams": ["shop"]}
     assert answer["input"]["who"] == who
     assert answer["input"]["on"]["owner_role"] == "junior"
+    code, said = refused(ann.run("corral", "policy", "show", "--json", check=False))
+    assert (code, "sudo corral policy show" in said) == (4, True), "she cannot read its files, and is told no others"
     told("add", "ben", "--role", "observer")
     denied = ann.run(*words, check=False)
     assert (denied.returncode, denied.stdout.startswith("denied by observer.steer")) == (4, True)

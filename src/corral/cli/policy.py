@@ -88,6 +88,8 @@ def _tell(answer: Record) -> None:
 def test(invocation: Invocation) -> int:
     from corral.wiring_policy import test as tried
 
+    if not invocation.words("DIR"):
+        _must_be_readable(invocation.places)
     directory = "".join(invocation.words("DIR")) or invocation.places.policy
     if not os.path.isdir(directory):
         raise NotFoundError(f"there is no directory {directory}", "name the one that your policy is in")
@@ -116,6 +118,7 @@ def test(invocation: Invocation) -> int:
 def show(invocation: Invocation) -> int:
     from corral.wiring_policy import show as shown
 
+    _must_be_readable(invocation.places)
     answer = shown(invocation.places, invocation.text("to"))
     if invocation.json:
         write_json(answer)
@@ -131,6 +134,15 @@ def show(invocation: Invocation) -> int:
     for row in _rows(tables) if isinstance(tables, dict) else ():
         say(plain(row))
     return 0
+
+
+def _must_be_readable(places: "Places") -> None:
+    """On a shared server the files are the daemon's. What nobody can read is not to look as if there were none."""
+    if places.of_host and not os.access(places.home, os.X_OK):
+        raise RefusedError(
+            "the policy of this host is read by its daemon and by root alone",
+            "sudo corral policy show; or ask about one thing: corral policy check",
+        )
 
 
 def _rows(tables: Record) -> "list[str]":
