@@ -31,11 +31,11 @@ def see(user: str) -> AccountSeen:
     return member_look.look(user)
 
 
-def plan_joining(seen: AccountSeen, group: str, note: Sequence[Step], record: Callable[[], None]) -> Plan:
+def plan_joining(seen: AccountSeen, group: str, note: Sequence[Step], record: Callable[[], None], of: str) -> Plan:
     """What lets somebody in; `record` has the daemon note it."""
-    return Plan(member_plan.join(seen, group, note), (), _MemberHands(record))
+    return Plan(member_plan.join(seen, group, note, of), (), _MemberHands(record))
 
 
-def plan_leaving(seen: AccountSeen, forget: Sequence[Step], record: Callable[[], None]) -> Plan:
+def plan_leaving(seen: AccountSeen, forget: Sequence[Step], record: Callable[[], None], of: str) -> Plan:
     """What has somebody be no member; `record` has the daemon forget them."""
-    return Plan(member_plan.leave(seen, forget), (), _MemberHands(record))
+    return Plan(member_plan.leave(seen, forget, of), (), _MemberHands(record))

@@ -156,16 +156,17 @@ def test_the_set_up_and_members_agree_about_linger(server: None, cleo: User) -> 
 def test_a_user_of_agents_is_somebodys(server: None, ann: User, bot: User) -> None:
     told("add", "ann", "--role", "junior")
     document = told("add", BOT, "--role", "agent", "--of", "ann")
-    assert actions(document) == ["join_agents", "linger_on", "note_member"]
-    assert document["notes"] == [], "nobody logs in as it"
+    assert actions(document) == ["join_agents", "linger_on", "join_user", "note_member"]
+    assert document["notes"] == [f"ann is in the group {BOT} from the next log-in on"], "nobody logs in as it"
+    assert is_in(BOT) == ["ann"], "workspaces are shared by that group"
     assert (is_in("corral-agents"), is_in("corral-members"), bot.lingers) == ([BOT], ["ann"], True)
     assert told("show", "ann")["agent_users"] == [BOT]
     code, answer = ask("keeper_start", BOT)
     assert (code, answer["uid"]) == (0, bot.uid), "the helper serves it"
     code, said = refused(member("rm", "ann", "--json", check=False))
     assert (code, BOT in said) == (4, True)
-    assert actions(told("rm", BOT)) == ["forget_member", "leave_agents", "stop_keeper", "linger_off"]
-    assert (is_in("corral-agents"), bot.lingers) == ([], False)
+    assert actions(told("rm", BOT)) == ["leave_user", "forget_member", "leave_agents", "stop_keeper", "linger_off"]
+    assert (is_in("corral-agents"), is_in(BOT), bot.lingers) == ([], [], False)
     assert ask("keeper_start", BOT)[0] == 4, "and does so no more"
     assert told("rm", "ann")["change"] == "removed"
 

@@ -16,8 +16,10 @@ from corral.domain.host_names import AGENTS, MEMBERS
 from corral.domain.host_plan import (
     JOIN_AGENTS,
     JOIN_MEMBERS,
+    JOIN_USER,
     LEAVE_AGENTS,
     LEAVE_MEMBERS,
+    LEAVE_USER,
     Step,
     linger_off,
     linger_on,
@@ -39,6 +41,8 @@ class AccountSeen:
     #: Which of the groups of this host it is in, and which group is its own.
     groups: frozenset[str] = frozenset()
     own_group: str = ""
+    #: Who else is in that group, if it has the name of the user and so is nobody else's.
+    users: frozenset[str] = frozenset()
     lingers: bool = False
     #: Linger was turned on for Corral's sake.
     noted: bool = False
@@ -47,19 +51,30 @@ class AccountSeen:
     unseen_groups: frozenset[str] = frozenset()
 
 
-def join(seen: AccountSeen, group: str, note: Sequence[Step]) -> list[Step]:
-    """What makes the account that of a member, then the steps that note it."""
+def join(seen: AccountSeen, group: str, note: Sequence[Step], of: str = "", was: str = "") -> list[Step]:
+    """What makes the account that of a member, then the steps that note it.
+
+    Whose a user of agents is (`of`), and nobody whose it `was`, has the group of that user: workspaces are shared by it.
+    """
     steps = []
     if group not in seen.groups:
         steps.append(Step(_JOIN[group], seen.user, f"put {seen.user} into the group {group}", "not in it"))
     if not seen.lingers:
         # Behind the group: a manager that starts now has it.
         steps.append(linger_on(seen.user))
+    if was != of and was in seen.users:
+        steps.append(_leave_user(was, seen.user))
+    if of and seen.own_group == seen.user and of not in seen.users:
+        about = f"put {of} into the group {seen.user}, by which they share files"
+        steps.append(Step(JOIN_USER, f"{of}:{seen.user}", about, "not in it"))
     return [*steps, *note]
 
 
-def leave(seen: AccountSeen, forget: Sequence[Step]) -> list[Step]:
-    """The steps that forget the member, then what makes the account one as any other."""
+def leave(seen: AccountSeen, forget: Sequence[Step], of: str = "") -> list[Step]:
+    """The steps that forget the member, then what makes the account one as any other.
+
+    Before that, whose it was (`of`) is taken out of its group: nobody would know any more who that is.
+    """
     if seen.own_group in _LEAVE:
         raise RefusedError(
             f"{seen.own_group} is the own group of {seen.user}, and nobody can be taken out of that",
@@ -73,12 +88,19 @@ def leave(seen: AccountSeen, forget: Sequence[Step]) -> list[Step]:
         steps.append(stop_keeper(seen.user))
     if seen.noted:
         steps.append(linger_off(seen.user))
-    return [*forget, *steps]
+    before = [_leave_user(of, seen.user)] if of in seen.users else []
+    return [*before, *forget, *steps]
 
 
-def remarks(before: AccountSeen, after: AccountSeen, group: str) -> list[str]:
+def _leave_user(person: str, user: str) -> Step:
+    return Step(LEAVE_USER, f"{person}:{user}", f"take {person} out of the group {user}", "in it")
+
+
+def remarks(before: AccountSeen, after: AccountSeen, group: str, of: str = "") -> list[str]:
     """What somebody has to know who became a member: when the group counts."""
     told = []
+    if of in after.users - before.users:
+        told.append(f"{of} is in the group {after.user} from the next log-in on")
     if group not in before.groups and group == MEMBERS:
         told.append(f"{after.user} is in the group {group} from the next log-in on; sessions that are open are not")
     if group in after.unseen_groups:

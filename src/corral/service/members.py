@@ -11,7 +11,7 @@ from corral.domain import members as rules
 from corral.domain.members import Account, Member, Wanted
 from corral.domain.records import NewEvent, Who
 from corral.domain.roles import Tables
-from corral.ports.accounts import Accounts
+from corral.ports.member_accounts import Accounts
 from corral.ports.store import Change, Item
 from corral.service.context import Context
 

@@ -16,7 +16,7 @@ FORGET = [Step(FORGET_MEMBER, "ann", "strike ann", "a member")]
 
 
 def brief(steps: list[Step]) -> list[str]:
-    assert {step.subject for step in steps} <= {"ann"}
+    assert {step.subject for step in steps} <= {"ann", "olga:ann"}
     return [step.action for step in steps]
 
 
@@ -52,3 +52,17 @@ def test_when_the_group_counts_is_told_if_it_matters() -> None:
     assert "sudo systemctl restart user@1001.service" in two
     assert len(remarks(NEW, stale, MEMBERS)) == 2
     assert remarks(NEW, replace(DONE, groups=frozenset({AGENTS})), AGENTS) == [], "nobody logs in as an agent"
+
+
+def test_whose_a_user_of_agents_is_shares_its_group() -> None:
+    assert brief(join(NEW, AGENTS, NOTE, "olga")) == ["join_agents", "linger_on", "join_user", "note_member"]
+    shared = replace(DONE, groups=frozenset({AGENTS}), users=frozenset({"olga"}))
+    assert join(shared, AGENTS, [], "olga") == []
+    assert join(replace(shared, users=frozenset(), own_group="staff"), AGENTS, [], "olga") == [], "that is not its own"
+    assert brief(join(replace(shared, users=frozenset({"olga"})), AGENTS, [], "olga", "olga")) == []
+    assert brief(join(shared, AGENTS, NOTE, "", "olga")) == ["leave_user", "note_member"]
+    assert brief(leave(shared, FORGET, "olga")) == ["leave_user", "forget_member", "leave_agents", "linger_off"]
+    assert brief(leave(shared, FORGET, "eve")) == ["forget_member", "leave_agents", "linger_off"]
+    assert remarks(replace(shared, users=frozenset()), shared, AGENTS, "olga") == [
+        "olga is in the group ann from the next log-in on"
+    ]

@@ -13,7 +13,7 @@ _LINGERING = "/var/lib/systemd/linger"
 
 
 class HostAccounts:
-    """See `ports.accounts.Accounts`. Asks the system each time: who was let in a moment ago counts."""
+    """See `ports.member_accounts.Accounts`. Asks the system each time: who was let in a moment ago counts."""
 
     def __init__(self, standing_for: Mapping[str, str] | None = None) -> None:
         """A daemon can be told another group for its members: `standing_for` has what that one counts as."""

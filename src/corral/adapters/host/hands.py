@@ -39,6 +39,8 @@ class Hands:
             host_plan.JOIN_AGENTS: lambda user: _tool("gpasswd", "--add", user, AGENTS),
             host_plan.LEAVE_MEMBERS: lambda user: _tool("gpasswd", "--delete", user, MEMBERS),
             host_plan.LEAVE_AGENTS: lambda user: _tool("gpasswd", "--delete", user, AGENTS),
+            host_plan.JOIN_USER: lambda pair: _tool("gpasswd", "--add", *pair.split(":")),
+            host_plan.LEAVE_USER: lambda pair: _tool("gpasswd", "--delete", *pair.split(":")),
             host_plan.DISABLE_SERVICE: lambda unit: _tool("systemctl", "disable", "--quiet", "--now", unit),
             host_plan.STOP_KEEPER: lambda user: _manager(user, "stop", KEEPER_SERVICE),
             host_plan.LINGER_OFF: _linger_off,

@@ -22,6 +22,7 @@ def look(user: str) -> AccountSeen:
         account = pwd.getpwnam(user)
     except KeyError:
         return AccountSeen(user=user, groups=frozenset(listed), noted=noted)
+    own_name, users = _own_group(account.pw_gid)
     own = [name for name, gid in groups.items() if gid == account.pw_gid]
     is_in = {*listed, *own}
     started_with = _manager_groups(account.pw_uid)
@@ -29,7 +30,8 @@ def look(user: str) -> AccountSeen:
         user=user,
         uid=account.pw_uid,
         groups=frozenset(is_in),
-        own_group=own[0] if own else "",
+        own_group=own_name,
+        users=users if own_name == user else frozenset(),
         lingers=os.path.lexists(os.path.join(_LINGERING, user)),
         noted=noted,
         has_keeper=os.path.exists(f"{KEEPERS}/{account.pw_uid}/keeper.sock"),
@@ -37,6 +39,15 @@ def look(user: str) -> AccountSeen:
             name for name in is_in if started_with is not None and groups[name] not in started_with
         ),
     )
+
+
+def _own_group(gid: int) -> tuple[str, frozenset[str]]:
+    """The name of a group, and who is listed in it."""
+    try:
+        group = grp.getgrgid(gid)
+    except KeyError:
+        return str(gid), frozenset()
+    return group.gr_name, frozenset(group.gr_mem)
 
 
 def _manager_groups(uid: int) -> set[int] | None:

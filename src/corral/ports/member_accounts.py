@@ -1,4 +1,4 @@
-"""Who has an account on this host."""
+"""Who has an account on this host, as far as being a member is about it."""
 
 from __future__ import annotations
 
