@@ -31,9 +31,11 @@ def see(user: str) -> AccountSeen:
     return member_look.look(user)
 
 
-def plan_joining(seen: AccountSeen, group: str, note: Sequence[Step], record: Callable[[], None], of: str) -> Plan:
+def plan_joining(
+    seen: AccountSeen, group: str, note: Sequence[Step], record: Callable[[], None], of: str, was: str
+) -> Plan:
     """What lets somebody in; `record` has the daemon note it."""
-    return Plan(member_plan.join(seen, group, note, of), (), _MemberHands(record))
+    return Plan(member_plan.join(seen, group, note, of, was), (), _MemberHands(record))
 
 
 def plan_leaving(seen: AccountSeen, forget: Sequence[Step], record: Callable[[], None], of: str) -> Plan:

@@ -47,12 +47,12 @@ def add(invocation: Invocation) -> int:
     from corral.wiring_members import plan_joining, see
 
     before, group = see(user), str(told["group"])
-    plan = plan_joining(before, group, note, record, _of(told))
+    plan = plan_joining(before, group, note, record, _of(told["member"]), _of(told["before"]))
     _carry_out(plan, invocation)
     # A record that was right all along is asked for once more: it says what is so now.
     if not dry_run and not note:
         record()
-    notes = [] if dry_run else remarks(before, see(user), group, _of(told))
+    notes = [] if dry_run else remarks(before, see(user), group, _of(told["member"]))
     return _tell(told, plan.steps, notes, invocation)
 
 
@@ -80,7 +80,7 @@ def remove(invocation: Invocation) -> int:
         return _tell(told, forget, [] if dry_run else [left], invocation)
     from corral.wiring_members import plan_leaving, see
 
-    plan = plan_leaving(see(user), forget, record, _of(told))
+    plan = plan_leaving(see(user), forget, record, _of(told["member"]))
     if absent is not None and not plan.steps:
         raise absent
     _carry_out(plan, invocation)
@@ -168,9 +168,8 @@ def _forgetting(user: str) -> "list[Step]":
     return [Step(FORGET_MEMBER, user, f"strike {user} off the members", "a member")]
 
 
-def _of(told: Record) -> str:
+def _of(member: object) -> str:
     """Whose it is, if it is a user of agents."""
-    member = told["member"]
     return str(member["of"]) if isinstance(member, dict) else ""
 
 

@@ -54,7 +54,7 @@ class AccountSeen:
 def join(seen: AccountSeen, group: str, note: Sequence[Step], of: str = "", was: str = "") -> list[Step]:
     """What makes the account that of a member, then the steps that note it.
 
-    Whose a user of agents is (`of`), and nobody whose it `was`, has the group of that user: workspaces are shared by it.
+    Whose a user of agents is (`of`), and not whose it `was`, has the group of that user: workspaces are shared by it.
     """
     steps = []
     if group not in seen.groups:
