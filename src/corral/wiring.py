@@ -138,7 +138,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
         )
         supervisor = Supervisor(registry, keepers.connect, time.time, clock)
         context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
-        shared = None if door is None else await shared_of(context, door.gid)
+        shared = None if door is None else await shared_of(context, door.group)
         ledger = Ledger(store)
         kv = Kv(context, ledger)
         waits = Waits()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import grp
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -55,14 +54,14 @@ async def policy_or_closed(places: Places) -> Policy:
         return ClosedPolicy(error.message)
 
 
-async def shared_of(context: Context, gid: int) -> Shared:
-    """Members and policy of a shared server, whose members are in a group. The policy is to be closed at the end."""
+async def shared_of(context: Context, group: str) -> Shared:
+    """Members and policy of a shared server, whose members are in `group`. The policy is to be closed at the end."""
     from corral.adapters.host.accounts import HostAccounts
     from corral.api.member_routes import Shared
     from corral.service.member_facts import MemberFacts
     from corral.service.members import Members
 
-    members = Members(context, HostAccounts({grp.getgrgid(gid).gr_name: MEMBERS}), tables_of(context.places))
+    members = Members(context, HostAccounts({group: MEMBERS}), tables_of(context.places))
     await members.load()
     return Shared(
         members=members,
