@@ -177,12 +177,13 @@ def test_who_got_the_name_of_somebody_who_left_is_no_member(server: None, ann: U
     system("systemctl", "stop", f"user@{bot.uid}.service", f"user-{bot.uid}.slice")
     system("userdel", BOT)
     assert told("show", BOT)["problems"] == [f"there is no user {BOT} on this host any more"]
-    system("useradd", "--uid", "1777", BOT)
+    assert is_in(BOT) == ["ann"], "the group stays, since she is in it"
+    system("useradd", "--uid", "1777", "--gid", BOT, BOT)
     assert told("show", BOT)["problems"] == [f"{BOT} is another account now (uid 1777)"]
     code, said = refused(member("add", BOT, "--json", check=False))
     assert (code, "another account now" in said) == (4, True)
     assert told("rm", BOT)["change"] == "removed"
-    assert (notes(), [one["user"] for one in members()]) == ([], ["ann"])
+    assert (notes(), [one["user"] for one in members()], is_in(BOT)) == ([], ["ann"], [])
 
 
 def test_whoever_is_killed_on_the_way_runs_it_again(server: None, cleo: User, own_directory: Path) -> None:

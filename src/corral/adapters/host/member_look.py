@@ -21,8 +21,9 @@ def look(user: str) -> AccountSeen:
     try:
         account = pwd.getpwnam(user)
     except KeyError:
-        return AccountSeen(user=user, groups=frozenset(listed), noted=noted)
-    own_name, users = _own_group(account.pw_gid)
+        # Its group stays if somebody else is in it.
+        return AccountSeen(user=user, groups=frozenset(listed), noted=noted, users=_listed(user))
+    own_name = _group_name(account.pw_gid)
     own = [name for name, gid in groups.items() if gid == account.pw_gid]
     is_in = {*listed, *own}
     started_with = _manager_groups(account.pw_uid)
@@ -31,7 +32,7 @@ def look(user: str) -> AccountSeen:
         uid=account.pw_uid,
         groups=frozenset(is_in),
         own_group=own_name,
-        users=users if own_name == user else frozenset(),
+        users=_listed(user) if own_name == user else frozenset(),
         lingers=os.path.lexists(os.path.join(_LINGERING, user)),
         noted=noted,
         has_keeper=os.path.exists(f"{KEEPERS}/{account.pw_uid}/keeper.sock"),
@@ -41,13 +42,19 @@ def look(user: str) -> AccountSeen:
     )
 
 
-def _own_group(gid: int) -> tuple[str, frozenset[str]]:
-    """The name of a group, and who is listed in it."""
+def _group_name(gid: int) -> str:
     try:
-        group = grp.getgrgid(gid)
+        return grp.getgrgid(gid).gr_name
     except KeyError:
-        return str(gid), frozenset()
-    return group.gr_name, frozenset(group.gr_mem)
+        return str(gid)
+
+
+def _listed(group: str) -> frozenset[str]:
+    """Who is listed in a group, if there is one of that name."""
+    try:
+        return frozenset(grp.getgrnam(group).gr_mem)
+    except KeyError:
+        return frozenset()
 
 
 def _manager_groups(uid: int) -> set[int] | None:
