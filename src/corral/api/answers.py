@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from corral.background import Background
 from corral.domain.activity import NOT_KNOWN, Activity
 from corral.domain.dependencies import is_ready
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, DeniedError
 from corral.domain.health import NOT_CHECKED
 from corral.domain.lifecycle import stays_stopped
 from corral.domain.records import Agent, Event
@@ -58,7 +58,9 @@ def json(value: object, status: int = 200) -> Response:
 
 def failure(error: CorralError) -> Response:
     """The error object of the contract."""
-    return json({"error": error.as_json()}, _STATUS.get(error.exit_code, 500))
+    return json(
+        {"error": error.as_json()}, 403 if isinstance(error, DeniedError) else _STATUS.get(error.exit_code, 500)
+    )
 
 
 def lines(values: AsyncIterator[Any]) -> Response:

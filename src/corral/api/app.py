@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,10 +13,13 @@ from starlette.responses import Response
 
 from corral import __version__
 from corral.api import answers, requests, team_answers
+from corral.api.about_table import Table
 from corral.api.audit_routes import AuditApi
 from corral.api.auditing import Auditing
+from corral.api.authorising import Authorising
 from corral.api.hook_routes import HookApi
-from corral.api.inbox_routes import InboxApi
+from corral.api.inbox_routes import InboxApi, whose
+from corral.api.kept_finders import KeptFinders
 from corral.api.kv_routes import KvApi
 from corral.api.lease_routes import LeaseApi
 from corral.api.member_routes import MemberApi, Shared
@@ -36,13 +39,14 @@ from corral.api.who_routes import WhoApi
 from corral.api.write_routes import WriteApi
 from corral.background import Background
 from corral.domain.errors import CorralError
-from corral.domain.records import Agent, NewEvent
+from corral.domain.records import Agent, Event, NewEvent
 from corral.domain.timestamps import timestamp
 from corral.places import Places
 from corral.service.agent_hooks import AgentHooks
 from corral.service.agents import Agents
 from corral.service.attendance import AttendanceWatch
 from corral.service.audit import Audit
+from corral.service.authority import Authority
 from corral.service.down import Down
 from corral.service.fork import Fork
 from corral.service.holding import Holding
@@ -60,7 +64,8 @@ from corral.service.recordings import Recordings
 from corral.service.resolve import find_agent, find_agents, find_team
 from corral.service.sends import Sends
 from corral.service.sessions import Sessions
-from corral.service.stats import Stats
+from corral.service.sight import EVERYTHING, Sight
+from corral.service.stats import Stat, Stats
 from corral.service.tasks import Tasks
 from corral.service.topics import Topics
 from corral.service.up import Up
@@ -112,6 +117,8 @@ class Services:
     audit: Audit | None = None
     #: Members and policy of a shared server; None for an instance of one person.
     shared: Shared | None = None
+    #: Who decides what callers may do; None if whoever can connect may do everything.
+    authority: Authority | None = None
 
 
 def make_app(services: Services) -> Router:
@@ -138,12 +145,13 @@ def make_app(services: Services) -> Router:
     )
     welcome = Welcome(services.registry, services.inbox, services.attendance)
     auditing = Auditing(services.audit)
+    around = auditing if services.authority is None else _authorising(services, services.authority)
     return Router(
         [
             Route(
                 endpoint.method,
                 endpoint.path,
-                auditing(endpoint, welcome(endpoint.handler, _handler(rooms, endpoint.handler))),
+                around(endpoint, welcome(endpoint.handler, _handler(rooms, endpoint.handler))),
             )
             for endpoint in ENDPOINTS
         ],
@@ -152,9 +160,35 @@ def make_app(services: Services) -> Router:
     )
 
 
+def _authorising(services: Services, authority: Authority) -> Authorising:
+    kept = KeptFinders(
+        inbox=services.inbox,
+        sends=services.sends,
+        msg=services.msg,
+        merges=services.merges,
+        notices=services.hooks.notices,
+    )
+    return Authorising(authority, services.audit, services.registry, services.processes, Table.of(kept))
+
+
 def _handler(rooms: Sequence[object], name: str) -> Handler:
     handler: Handler = next(getattr(room, name) for room in rooms if hasattr(room, name))
     return handler
+
+
+async def _stats_told(looks: AsyncIterator[list[Stat]], sight: Sight) -> AsyncIterator[object]:
+    async for look in looks:
+        seen = await sight.rows(look, lambda stat: (stat.team, stat.agent.name if stat.agent is not None else ""))
+        yield answers.stats(seen)
+
+
+async def _told(entries: AsyncIterator[Event | Awaited], sight: Sight) -> AsyncIterator[object]:
+    """What of the journal may be told. Who waits for something that was never there has been told of it already."""
+    async for entry in entries:
+        if isinstance(entry, Awaited):
+            yield entry
+        elif sight is EVERYTHING or await sight.rows((entry,), lambda event: (event.team, event.agent)):
+            yield answers.event(entry)
 
 
 def _on_error(request: Request, error: Exception) -> Response:
@@ -191,8 +225,9 @@ class _Api:
             }
         )
 
-    async def list_teams(self, _: Request) -> Response:
-        return answers.json(team_answers.listed(self._registry.teams.values()))
+    async def list_teams(self, request: Request) -> Response:
+        teams = await requests.sight(request).rows(self._registry.teams.values(), lambda team: (team.name, ""))
+        return answers.json(team_answers.listed(teams))
 
     async def openapi(self, _: Request) -> Response:
         # Asked for by few: the others need not wait for it to be loaded.
@@ -213,11 +248,18 @@ class _Api:
         else:
             teams = sorted(self._registry.teams)
             chosen = [agent for name in teams for agent in self._registry.of_team(name).values()]
+        sight = requests.sight(request)
+        chosen = await sight.rows(chosen, lambda agent: agent.key)
         if requests.header(request, b"accept") == "text/tab-separated-values":
             table = answers.agent_table(self._registry, chosen)
-            table.headers[answers.WAITING_HEADER] = str(self._services.inbox.count(team))
+            table.headers[answers.WAITING_HEADER] = str(await self._waiting(sight, team))
             return table
         return answers.json([answers.agent_object(self._registry, agent) for agent in chosen])
+
+    async def _waiting(self, sight: Sight, team: str) -> int:
+        """How many agents, or merges of people, wait for somebody, of those that the caller sees."""
+        found = await sight.rows(self._services.inbox.unattended(team), whose)
+        return len({(entry.cause.team, entry.cause.agent or entry.cause.key) for entry in found})
 
     async def up(self, request: Request) -> Response:
         order = await requests.body(request, requests.UpBody)
@@ -234,6 +276,7 @@ class _Api:
                 wait=order.wait,
                 environment=order.environment,
                 tell=tell,
+                may_go_on=lambda: requests.again(request),
             )
             if not order.dry_run:
                 # Somebody is there, also if there was nothing to do.
@@ -295,7 +338,7 @@ class _Api:
         elif team:
             find_team(self._registry, name=team)
         looks = self._services.stats.read(team=team, names=names, every=requests.interval(request))
-        return answers.lines(answers.stats(look) async for look in looks)
+        return answers.lines(_stats_told(looks, requests.sight(request)))
 
     async def attach(self, request: Request) -> Response:
         agent = self._one_agent(request)
@@ -344,7 +387,7 @@ class _Api:
             last=requests.whole_number(request, "lines"),
             follow=follow,
         )
-        return answers.lines(entry if isinstance(entry, Awaited) else answers.event(entry) async for entry in entries)
+        return answers.lines(_told(entries, requests.sight(request)))
 
     async def note_fixes(self, request: Request) -> Response:
         order = await requests.body(request, requests.FixesBody)

@@ -13,6 +13,9 @@ class Policy(Protocol):
     async def decide(self, question: Question) -> Decision:
         """May this be done? Never raises: without an answer, in time and in order, it is a denial that says why."""
 
+    def known(self, question: Question) -> Decision | None:
+        """What `decide` would say, if it is known without asking anybody; else None."""
+
     async def close(self) -> None:
         """Let go of what it holds. Nothing is asked of it any more."""
 

@@ -113,6 +113,25 @@ class Audit:
         self._begin_sync()
         return Decision(note=note, number=number)
 
+    async def decided_each(
+        self,
+        who: Actor,
+        verb: str,
+        each: Sequence[tuple[Target, str]],
+        *,
+        allowed: bool,
+        outcome: str = "",
+        detail: Mapping[str, object] | None = None,
+    ) -> Decision:
+        """As `decided`, of a request that is about several things, each with its rule: an entry each, of one trace."""
+        trace = secrets.token_hex(8)
+        *others, last = [self._note(who, verb, on, allowed, rule, outcome, detail or {}, trace) for on, rule in each]
+        # In line before it: what is written with the last is written before it, or not at all with it.
+        self._line.extend((note, asyncio.get_running_loop().create_future()) for note in others)
+        number = await self._asked(last)
+        self._begin_sync()
+        return Decision(note=last, number=number)
+
     async def durable(self, decision: Decision) -> None:
         """Return when the decision is on the disk. Raises if it never will be."""
         if decision.number > self._synced:

@@ -33,6 +33,11 @@ _NOTE_SECONDS = 0.02
 _Noted = tuple[Who, float, NewEvent]
 
 
+def no_agent(team: str, name: str, known: Iterable[str]) -> NotFoundError:
+    """What is said of an agent that a team does not have; `known` are those that it has."""
+    return NotFoundError(f"team {team} has no agent {name}", f"its agents are: {', '.join(known) or 'none'}")
+
+
 class Registry:
     """Teams and agents by name."""
 
@@ -127,9 +132,12 @@ class Registry:
         """The agent, or NotFoundError."""
         agent = self.agents.get((team, name))
         if agent is None:
-            known = ", ".join(self.of_team(team)) or "none"
-            raise NotFoundError(f"team {team} has no agent {name}", f"its agents are: {known}")
+            raise no_agent(team, name, self.of_team(team))
         return agent
+
+    def named(self, name: str) -> list[Agent]:
+        """The agents of that name, of whatever team."""
+        return [agent for agent in self.agents.values() if agent.name == name]
 
     async def commit(
         self,

@@ -20,6 +20,9 @@ class Noting:
         self.asked.append(question)
         return Decision(allow=True, rule="r", reason="because")
 
+    def known(self, question: Question) -> Decision | None:
+        return None
+
     async def close(self) -> None:
         return None
 

@@ -1,0 +1,286 @@
+"""Every request of a shared server is decided about before its handler runs, and both are written into the audit trail.
+
+| step | what happens |
+|---|---|
+| 1 | who asks is known (`requests.caller`); what has to be waited for is waited for: the body, where a process is |
+| 2 | what it is about is found, and the policy asked, in a pass that waits for nothing (`service.authority`) |
+| 3 | a denial is written down with its rule, and answered: 403, or as if the thing were not there (below) |
+| 4 | that it is allowed is written down, if it acts; then step 2 is done again, because that took time |
+| 5 | the handler gets the request as it was decided about: names and body are put in the place of what was there |
+
+Whoever may not know that a thing is there (`list_agents`) is answered as if it were not: 404. The trail has that as not
+allowed. Whoever may not even know of themselves is told so, whatever they ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from corral.api import answers, requests
+from corral.api.about import About, Case, Finder, pin
+from corral.api.about_table import BODIES, LISTS, LOCKED, MOST_BYTES, PROCESSES, STREAMED_BODIES, Table
+from corral.api.auditing import acts, told
+from corral.api.endpoint import Endpoint
+from corral.api.router import Handler
+from corral.domain import audit as entries
+from corral.domain.errors import CorralError, DeniedError, NotFoundError
+from corral.domain.policy import HOST, PERSON, TEAM, Decision, Target
+from corral.domain.roles import AGENT_ROLE
+from corral.service.audit import Audit
+from corral.service.authority import SEES, Asking, Authority
+from corral.service.processes import Processes
+from corral.service.resolve import Roster
+from corral.service.seen import Seen
+from corral.service.sight import AskedSight
+
+_REMEDY = "corral policy show tells what each role may do; who runs this host can change it"
+#: The rule of what no policy was asked about, because there is no such thing, or the request cannot be understood.
+NOT_ASKED = "not_asked"
+#: Each thing that a request is about is an entry, up to so many; then it is one for all.
+_MOST_ENTRIES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a request is about, and what is decided about each of that."""
+
+    about: About
+    decisions: tuple[Decision, ...]
+
+    @property
+    def denial(self) -> Decision | None:
+        return next((one for one in self.decisions if not one.allow), None)
+
+
+class Authorising:
+    """Puts the decision around handlers, and the trail around both."""
+
+    def __init__(
+        self, authority: Authority, audit: Audit | None, registry: Roster, processes: Processes, table: Table
+    ) -> None:
+        self._authority = authority
+        self._audit = audit
+        self._registry = registry
+        self._processes = processes
+        self._finders = table.finders
+
+    def __call__(self, endpoint: Endpoint, handler: Handler) -> Handler:
+        """The handler of a route, for those who may. One that nothing can be found for is for nobody."""
+        finder = self._finders.get(endpoint.handler)
+        if finder is None:
+            raise LookupError(f"{endpoint.handler} is not in api/about_table.py")
+
+        async def authorised(request: Request) -> Response:
+            return await _Request(self, endpoint, finder, request).serve(handler)
+
+        return authorised
+
+    @property
+    def audit(self) -> Audit | None:
+        return self._audit
+
+    def asking(self, request: Request) -> Asking:
+        """For the questions about a request."""
+        return Asking(self._authority, requests.caller(request))
+
+    def case(self, verb: str, request: Request, asking: Asking, body: object, place: tuple[str, str] | None) -> Case:
+        """For a finder."""
+        return Case(
+            verb=verb,
+            request=request,
+            asking=asking,
+            seen=Seen(self._registry, asking),
+            everything=self._registry,
+            body=body if isinstance(body, requests.Body) else None,
+            place=place,
+        )
+
+    async def place(self, request: Request) -> tuple[str, str] | None:
+        """Whose the process of a request is; None if nobody knows it, or the request says so itself."""
+        if requests.text(request, "agent"):
+            return None
+        try:
+            found = await self._processes.find(request.path_params["process"], team="", agent="", cwd="")
+        except NotFoundError:
+            return None
+        return found.team, found.agent
+
+
+class _Request:
+    """One request, on its way."""
+
+    def __init__(self, around: Authorising, endpoint: Endpoint, finder: Finder, request: Request) -> None:
+        self._around = around
+        self._verb = endpoint.handler
+        self._endpoint = endpoint
+        self._finder = finder
+        self._request = request
+        self._asking = around.asking(request)
+        self._body: object = None
+        self._place: tuple[str, str] | None = None
+        #: The query as it came: the handler's is another, and passes look at this.
+        self._query: bytes = request.scope["query_string"]
+
+    async def serve(self, handler: Handler) -> Response:
+        """Decide, and let the handler answer."""
+        audit = self._around.audit
+        if audit is not None:
+            await audit.ready()
+        try:
+            ruling = await self._first_ruling()
+        except CorralError as error:
+            raise await self._told_error(error) from None
+        await self._refuse(ruling)
+        if audit is None:
+            self._fix(ruling.about)
+            return await handler(self._request)
+        if not acts(self._endpoint):
+            self._fix(ruling.about)
+            return await told(handler(self._request), self._tell_read(audit, ruling))
+        return await self._act(audit, ruling, handler)
+
+    async def _first_ruling(self) -> Ruling:
+        """What is decided, when all that the handler would wait for at first is there."""
+        kind, streamed = self._endpoint.body, self._verb in STREAMED_BODIES
+        decides_by_body = isinstance(kind, type) and self._verb in BODIES
+        if decides_by_body or self._verb in PROCESSES:
+            # Not for somebody who may do nothing at all.
+            await self._asking.settled(self._must_be_somebody)
+        if decides_by_body:
+            await self._read_body()
+        if self._verb in PROCESSES:
+            self._place = await self._around.place(self._request)
+        ruling = await self._asking.settled(self._look)
+        if kind is not None and not decides_by_body and not streamed and ruling.denial is None:
+            await self._read_body()
+            ruling = await self._asking.settled(self._look)
+        return ruling
+
+    async def _read_body(self) -> None:
+        request, kind = self._request, self._endpoint.body
+        raw = await requests.raw_body(request, MOST_BYTES.get(self._verb, requests.MAX_BODY))
+        request.scope[requests.RAW] = raw
+        if self._verb in BODIES and isinstance(kind, type):
+            self._body = await requests.body(request, kind)
+
+    def _must_be_somebody(self) -> None:
+        """Raise for whoever may not even know of themselves: they are told so, and nothing else."""
+        decision = self._asking.decision(SEES, self._asking.itself)
+        if not decision.allow:
+            raise denied(decision)
+
+    def _look(self) -> Ruling:
+        """One pass: what it is about, and what is decided about that."""
+        self._request.scope["query_string"] = self._query
+        asking = self._asking
+        about = self._finder(self._around.case(self._verb, self._request, asking, self._body, self._place))
+        return Ruling(about, tuple(asking.decision(self._verb, on, about.facts) for on in about.on))
+
+    def _fix(self, about: About) -> None:
+        """Have the handler read what was decided about."""
+        request = self._request
+        if about.pins:
+            pin(request, about.pins)
+        order = about.order if about.order is not None else self._body
+        if order is not None:
+            request.scope[requests.ORDER] = order
+        if self._verb in LISTS:
+            request.scope[requests.SIGHT] = AskedSight(self._around.asking(request), self._verb)
+        if self._verb in LOCKED:
+            request.scope[requests.AGAIN] = self._again
+
+    async def _again(self) -> None:
+        pinned = self._request.scope["query_string"]
+        ruling = await self._asking.settled(self._look)
+        self._request.scope["query_string"] = pinned
+        await self._refuse(ruling)
+
+    # Telling
+
+    async def _refuse(self, ruling: Ruling) -> None:
+        """Raise if something of it is denied, when that is written down."""
+        denial = ruling.denial
+        if denial is not None:
+            error = denied(denial)
+            those = [(on, one) for on, one in zip(ruling.about.on, ruling.decisions, strict=True) if not one.allow]
+            await self._note_denial(those, error)
+            raise error
+
+    async def _told_error(self, error: CorralError) -> CorralError:
+        """What is answered if it could not even be found out what the request is about; it is in the trail."""
+        rule = NOT_ASKED
+        if isinstance(error, DeniedError):
+            rule = str(error.details.get("rule", rule))
+        elif isinstance(error, NotFoundError):
+            decision = await self._asking.settled(lambda: self._asking.decision(SEES, self._asking.itself))
+            if not decision.allow:
+                rule, error = decision.rule, denied(decision)
+        on = Target(kind=HOST, team=requests.text(self._request, "team"), agent=requests.text(self._request, "agent"))
+        await self._note_denial([(on, Decision(allow=False, rule=rule, reason=""))], error)
+        return error
+
+    async def _note_denial(self, those: Sequence[tuple[Target, Decision]], error: CorralError) -> None:
+        audit = self._around.audit
+        if audit is not None:
+            outcome, detail = str(answers.failure(error).status_code), {"error": error.code}
+            await audit.decided_each(
+                self._actor(), self._verb, _rows(those), allowed=False, outcome=outcome, detail=detail
+            )
+
+    async def _act(self, audit: Audit, ruling: Ruling, handler: Handler) -> Response:
+        """Write it down, and let it be done."""
+        while True:
+            those = list(zip(ruling.about.on, ruling.decisions, strict=True))
+            decision = await audit.decided_each(self._actor(), self._verb, _rows(those), allowed=True)
+            # That took time. What was decided about may be another's by now.
+            now = await self._asking.settled(self._look)
+            if now == ruling:
+                break
+            await self._refuse(now)
+            ruling = now
+        self._fix(ruling.about)
+
+        def tell(outcome: str, detail: dict[str, object]) -> str:
+            audit.done(decision, outcome, detail)
+            return decision.trace
+
+        try:
+            return await told(handler(self._request), tell)
+        finally:
+            await audit.durable(decision)
+
+    def _tell_read(self, audit: Audit, ruling: Ruling) -> Callable[[str, dict[str, object]], str]:
+        def tell(outcome: str, detail: dict[str, object]) -> str:
+            (on, rule), *more = _rows(list(zip(ruling.about.on, ruling.decisions, strict=True)))
+            if more:
+                detail = {**detail, "of": len(ruling.about.on)}
+            return audit.noted(self._actor(), self._verb, on, rule=rule, outcome=outcome, detail=detail)
+
+        return tell
+
+    def _actor(self) -> entries.Actor:
+        who, caller = self._asking.who, self._asking.caller
+        role = AGENT_ROLE if who.agent else caller.role
+        return entries.Actor(uid=who.uid, user=who.user, member=caller.member, role=role, agent=who.agent)
+
+
+def denied(decision: Decision) -> DeniedError:
+    """The answer to what is not allowed: why, and by which rule."""
+    return DeniedError(decision.reason, _REMEDY, rule=decision.rule)
+
+
+def _rows(those: Sequence[tuple[Target, Decision]]) -> list[tuple[entries.Target, str]]:
+    """What entries are about, each with the rule that decided; of too many, one entry for the team."""
+    if len(those) > _MOST_ENTRIES:
+        those = [(Target(kind=TEAM, team=those[0][0].team), those[0][1])]
+    return [(_target(on), decision.rule) for on, decision in those]
+
+
+@lru_cache(maxsize=4096)
+def _target(on: Target) -> entries.Target:
+    return entries.Target(kind=on.kind, team=on.team, agent=on.agent or (on.owner if on.kind == PERSON else ""))
