@@ -79,6 +79,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
     from corral.peer import user_name
     from corral.service.agent_hooks import AgentHooks
     from corral.service.agents import Agents
+    from corral.service.authority import Authority
     from corral.service.belongings import Belongings
     from corral.service.context import Context
     from corral.service.down import Down
@@ -128,7 +129,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
     store = WitnessedStore(await SqliteStore.open(places.database))
     audit = shared = None
     try:
-        audit = await open_audit(places, store.instance)
+        audit = await open_audit(places, store.instance, shared=door is not None)
         registry = Registry(store, time.time, places.at_rest_mark)
         await registry.load()
         keepers = (
@@ -201,6 +202,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
             busy=linger.busy,
             audit=audit,
             shared=shared,
+            authority=None if shared is None else Authority(shared.policy, shared.facts),
         )
         server = DaemonServer(make_app(services))
         linger.on_idle(server.end)

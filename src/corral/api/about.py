@@ -35,6 +35,8 @@ class About:
     on: tuple[Target, ...]
     #: What counts for the verb alone.
     facts: Mapping[str, str] = field(default_factory=dict)
+    #: Further such facts: each thing is asked about with each of them.
+    more_facts: tuple[Mapping[str, str], ...] = ()
     pins: Pins = field(default_factory=dict)
     #: The body as the handler is to have it; None: as it came.
     order: msgspec.Struct | None = None

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from corral.api import finders, kept_finders, requests
 from corral.api.about import Finder
 from corral.api.kept_finders import KeptFinders
+from corral.api.member_finders import MemberFinders
 from corral.service.process_orders import MOST_INPUT
 
 #: Bodies that are read while the request is answered: they are not waited for.
 STREAMED_BODIES = frozenset(("join_session",))
 #: Those whose bodies name what they are about.
-BODIES = frozenset("down fork note_fixes pause remove restart resume send_message steer_session stop up".split())
+BODIES = frozenset(
+    "down fork member_add note_fixes pause remove restart resume send_message steer_session stop up".split()
+)
 #: Those that wait for their turn, and ask once more when they have it.
 LOCKED = frozenset(("up",))
 #: Lists and streams of rows: each row that may not be seen is left out.
@@ -29,7 +32,7 @@ PROCESSES = frozenset(
 MOST_BYTES = {"execute": requests.MAX_EXEC_BODY, "write_to_process": MOST_INPUT}
 
 _KINDS: tuple[tuple[Finder, str], ...] = (
-    (finders.host, "health openapi stop_daemon"),
+    (finders.host, "health member_ls openapi policy_check stop_daemon"),
     (finders.fixes, "note_fixes"),
     (finders.own, "list_teams read_audit register_hooks"),
     (finders.one_agent, "execute get_port list_recordings read_recording screen send"),
@@ -68,7 +71,7 @@ class Table:
     finders: Mapping[str, Finder]
 
     @classmethod
-    def of(cls, kept: KeptFinders) -> Table:
+    def of(cls, kept: KeptFinders, members: MemberFinders) -> Table:
         """All of them."""
         kinds = (
             *_KINDS,
@@ -79,5 +82,8 @@ class Table:
             (kept.mailbox, "ack_message list_sent read_message show_message"),
             (kept.received, "list_inbox"),
             (kept.writing, "send_message"),
+            (members.shown, "member_show"),
+            (members.added, "member_add"),
+            (members.removed, "member_rm"),
         )
         return cls({verb: finder for finder, verbs in kinds for verb in verbs.split()})

@@ -22,6 +22,7 @@ from corral.api.inbox_routes import InboxApi, whose
 from corral.api.kept_finders import KeptFinders
 from corral.api.kv_routes import KvApi
 from corral.api.lease_routes import LeaseApi
+from corral.api.member_finders import MemberFinders
 from corral.api.member_routes import MemberApi, Shared
 from corral.api.merge_routes import MergeApi
 from corral.api.msg_routes import MsgApi
@@ -168,7 +169,8 @@ def _authorising(services: Services, authority: Authority) -> Authorising:
         merges=services.merges,
         notices=services.hooks.notices,
     )
-    return Authorising(authority, services.audit, services.registry, services.processes, Table.of(kept))
+    table = Table.of(kept, MemberFinders(services.shared.members if services.shared is not None else None))
+    return Authorising(authority, services.audit, services.registry, services.processes, table)
 
 
 def _handler(rooms: Sequence[object], name: str) -> Handler:

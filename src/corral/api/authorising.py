@@ -50,11 +50,12 @@ class Ruling:
     """What a request is about, and what is decided about each of that."""
 
     about: About
-    decisions: tuple[Decision, ...]
+    decisions: tuple[tuple[Target, Decision], ...]
 
     @property
     def denial(self) -> Decision | None:
-        return next((one for one in self.decisions if not one.allow), None)
+        """The first of them, if there is one."""
+        return next((one for _, one in self.decisions if not one.allow), None)
 
 
 class Authorising:
@@ -179,7 +180,8 @@ class _Request:
         self._request.scope["query_string"] = self._query
         asking = self._asking
         about = self._finder(self._around.case(self._verb, self._request, asking, self._body, self._place))
-        return Ruling(about, tuple(asking.decision(self._verb, on, about.facts) for on in about.on))
+        asked = [(on, facts) for facts in (about.facts, *about.more_facts) for on in about.on]
+        return Ruling(about, tuple((on, asking.decision(self._verb, on, facts)) for on, facts in asked))
 
     def _fix(self, about: About) -> None:
         """Have the handler read what was decided about."""
@@ -207,8 +209,7 @@ class _Request:
         denial = ruling.denial
         if denial is not None:
             error = denied(denial)
-            those = [(on, one) for on, one in zip(ruling.about.on, ruling.decisions, strict=True) if not one.allow]
-            await self._note_denial(those, error)
+            await self._note_denial([one for one in ruling.decisions if not one[1].allow], error)
             raise error
 
     async def _told_error(self, error: CorralError) -> CorralError:
@@ -235,8 +236,8 @@ class _Request:
     async def _act(self, audit: Audit, ruling: Ruling, handler: Handler) -> Response:
         """Write it down, and let it be done."""
         while True:
-            those = list(zip(ruling.about.on, ruling.decisions, strict=True))
-            decision = await audit.decided_each(self._actor(), self._verb, _rows(those), allowed=True)
+            rows = _rows(ruling.decisions)
+            decision = await audit.decided_each(self._actor(), self._verb, rows, allowed=True)
             # That took time. What was decided about may be another's by now.
             now = await self._asking.settled(self._look)
             if now == ruling:
@@ -256,9 +257,9 @@ class _Request:
 
     def _tell_read(self, audit: Audit, ruling: Ruling) -> Callable[[str, dict[str, object]], str]:
         def tell(outcome: str, detail: dict[str, object]) -> str:
-            (on, rule), *more = _rows(list(zip(ruling.about.on, ruling.decisions, strict=True)))
+            (on, rule), *more = _rows(ruling.decisions)
             if more:
-                detail = {**detail, "of": len(ruling.about.on)}
+                detail = {**detail, "and": len(more)}
             return audit.noted(self._actor(), self._verb, on, rule=rule, outcome=outcome, detail=detail)
 
         return tell

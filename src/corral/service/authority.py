@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from corral.domain.errors import DeniedError
@@ -45,9 +45,8 @@ class Authority:
             person = self.facts.caller(works_for.owner) if works_for is not None else None
             return Caller(user=who.user, uid=who.uid, member=person is not None and person.member, agent=who.agent)
         known = self.facts.caller(who.user)
-        if known is None:
-            return Caller(user=who.user, uid=who.uid)
-        return known if known.uid == who.uid else replace(known, uid=who.uid)
+        # Who got the name of somebody who left is somebody else.
+        return known if known is not None and known.uid == who.uid else Caller(user=who.user, uid=who.uid)
 
     def target(self, team: str, agent: str = "") -> Target:
         """An agent, or without a name a team. One that is gone, or was never there, is nobody's."""

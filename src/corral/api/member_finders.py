@@ -1,0 +1,47 @@
+"""How what a request about members is about is found. See `about`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from corral.api.about import About, Case
+from corral.api.member_table import MemberBody
+from corral.domain.policy import Target
+from corral.service.members import Members
+
+_HOST = Target()
+
+
+@dataclass(frozen=True, slots=True)
+class MemberFinders:
+    """Roles are the host's, teams are those of whoever has them. Without members nobody is one."""
+
+    members: Members | None
+
+    def shown(self, case: Case) -> About:
+        """It is about a person."""
+        return About(on=(case.asking.authority.person(_user(case)),))
+
+    def added(self, case: Case) -> About:
+        """Somebody is let in, or comes to be something else. Each team that they come to or leave is asked about. What
+        is not about teams is about the host. To change a role, one must be able to give the new one and take the old.
+        """
+        order, before = case.order(MemberBody), self.members.get(_user(case)) if self.members is not None else None
+        had = () if before is None else before.teams
+        teams = had if order.teams is None else tuple(order.teams)
+        is_other = before is not None and (order.role not in ("", before.role) or order.of not in ("", before.of))
+        changed = sorted({*had} ^ {*teams})
+        on = tuple(case.target(team) for team in changed)
+        roles = dict.fromkeys(role for role in (order.role, before.role if before is not None else "") if role)
+        facts = tuple({"role": role} for role in roles) or ({},)
+        return About(on=(*on, _HOST) if is_other or not on else on, facts=facts[0], more_facts=facts[1:])
+
+    def removed(self, case: Case) -> About:
+        """Somebody is to be no member of the host any more."""
+        before = self.members.get(_user(case)) if self.members is not None else None
+        return About(on=(_HOST,), facts={} if before is None else {"role": before.role})
+
+
+def _user(case: Case) -> str:
+    user: str = case.request.path_params["user"]
+    return user
