@@ -62,6 +62,8 @@ _KINDS: tuple[tuple[Finder, str], ...] = (
     (finders.hearing, "hear_hook"),
     (kept_finders.process, " ".join(PROCESSES)),
 )
+#: Those that mean the same as long as the query is the same and no team, agent or member is another.
+LASTING = frozenset(verb for _, verbs in _KINDS for verb in verbs.split()) - BODIES - PROCESSES
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,16 @@ allowed. Whoever may not even know of themselves is told so, whatever they ask f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from corral.api import answers, requests
 from corral.api.about import About, Case, Finder, pin
-from corral.api.about_table import BODIES, LISTS, LOCKED, MOST_BYTES, PROCESSES, STREAMED_BODIES, Table
+from corral.api.about_table import BODIES, LASTING, LISTS, LOCKED, MOST_BYTES, PROCESSES, STREAMED_BODIES, Table
 from corral.api.auditing import acts, told
 from corral.api.endpoint import Endpoint
 from corral.api.router import Handler
@@ -45,17 +45,24 @@ NOT_ASKED = "not_asked"
 _MOST_ENTRIES = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ruling:
     """What a request is about, and what is decided about each of that."""
 
     about: About
     decisions: tuple[tuple[Target, Decision], ...]
+    #: Whoever asks, for the trail.
+    actor: entries.Actor
 
-    @property
+    @cached_property
     def denial(self) -> Decision | None:
         """The first of them, if there is one."""
         return next((one for _, one in self.decisions if not one.allow), None)
+
+    @cached_property
+    def rows(self) -> list[tuple[entries.Target, str]]:
+        """What entries are about, each with its rule."""
+        return _rows(self.decisions)
 
 
 class Authorising:
@@ -80,6 +87,15 @@ class Authorising:
             return await _Request(self, endpoint, finder, request).serve(handler)
 
         return authorised
+
+    def remembered(self, key: Hashable) -> Ruling | None:
+        """What was decided about the same request, if nothing has changed since."""
+        found = self._authority.memory().get(key)
+        return found if isinstance(found, Ruling) else None
+
+    def remember(self, key: Hashable, ruling: Ruling) -> None:
+        """Until something changes."""
+        self._authority.memory()[key] = ruling
 
     @property
     def audit(self) -> Audit | None:
@@ -126,6 +142,7 @@ class _Request:
         self._place: tuple[str, str] | None = None
         #: The query as it came: the handler's is another, and passes look at this.
         self._query: bytes = request.scope["query_string"]
+        self._key = (self._verb, self._asking.who, self._query) if self._verb in LASTING else None
 
     async def serve(self, handler: Handler) -> Response:
         """Decide, and let the handler answer."""
@@ -156,11 +173,22 @@ class _Request:
             await self._read_body()
         if self._verb in PROCESSES:
             self._place = await self._around.place(self._request)
-        ruling = await self._asking.settled(self._look)
+        ruling = await self._ruling()
         if kind is not None and not decides_by_body and not streamed and ruling.denial is None:
             await self._read_body()
-            ruling = await self._asking.settled(self._look)
+            ruling = await self._ruling()
         return ruling
+
+    async def _ruling(self) -> Ruling:
+        """What is decided now. Nothing is waited for behind it, and nothing at all if it is remembered."""
+        if self._key is None:
+            return await self._asking.settled(self._look)
+        found = self._around.remembered(self._key)
+        if found is None:
+            found = await self._asking.settled(self._look)
+            if self._asking.by_heart:
+                self._around.remember(self._key, found)
+        return found
 
     async def _read_body(self) -> None:
         request, kind = self._request, self._endpoint.body
@@ -181,7 +209,7 @@ class _Request:
         asking = self._asking
         about = self._finder(self._around.case(self._verb, self._request, asking, self._body, self._place))
         asked = [(on, facts) for facts in (about.facts, *about.more_facts) for on in about.on]
-        return Ruling(about, tuple((on, asking.decision(self._verb, on, facts)) for on, facts in asked))
+        return Ruling(about, tuple((on, asking.decision(self._verb, on, facts)) for on, facts in asked), self._actor())
 
     def _fix(self, about: About) -> None:
         """Have the handler read what was decided about."""
@@ -198,7 +226,7 @@ class _Request:
 
     async def _again(self) -> None:
         pinned = self._request.scope["query_string"]
-        ruling = await self._asking.settled(self._look)
+        ruling = await self._ruling()
         self._request.scope["query_string"] = pinned
         await self._refuse(ruling)
 
@@ -236,11 +264,10 @@ class _Request:
     async def _act(self, audit: Audit, ruling: Ruling, handler: Handler) -> Response:
         """Write it down, and let it be done."""
         while True:
-            rows = _rows(ruling.decisions)
-            decision = await audit.decided_each(self._actor(), self._verb, rows, allowed=True)
+            decision = await audit.decided_each(ruling.actor, self._verb, ruling.rows, allowed=True)
             # That took time. What was decided about may be another's by now.
-            now = await self._asking.settled(self._look)
-            if now == ruling:
+            now = await self._ruling()
+            if now is ruling or now == ruling:
                 break
             await self._refuse(now)
             ruling = now
@@ -257,10 +284,10 @@ class _Request:
 
     def _tell_read(self, audit: Audit, ruling: Ruling) -> Callable[[str, dict[str, object]], str]:
         def tell(outcome: str, detail: dict[str, object]) -> str:
-            (on, rule), *more = _rows(ruling.decisions)
+            (on, rule), *more = ruling.rows
             if more:
                 detail = {**detail, "and": len(more)}
-            return audit.noted(self._actor(), self._verb, on, rule=rule, outcome=outcome, detail=detail)
+            return audit.noted(ruling.actor, self._verb, on, rule=rule, outcome=outcome, detail=detail)
 
         return tell
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Protocol
 
 from corral.domain.policy import Caller, Decision, Question, Target
@@ -32,6 +33,9 @@ class Facts(Protocol):
     def target(self, team: str, agent: str) -> Target | None:
         """The agent, or without a name the team, with whose it is; None if there is none of that name."""
 
+    def stamp(self) -> Hashable:
+        """Another one whenever something may be said otherwise than before, or names may mean something else."""
+
 
 class NoFacts:
     """Facts where there are no members: nothing is known of anybody."""
@@ -41,3 +45,6 @@ class NoFacts:
 
     def target(self, team: str, agent: str) -> Target | None:  # noqa: ARG002 - the port's
         return None
+
+    def stamp(self) -> Hashable:
+        return 0

@@ -23,6 +23,8 @@ SEES = "list_agents"
 _MOST_PASSES = 20
 #: In a stream, answers are used for so long before the policy is asked again: an OPA server may have other rules.
 _FRESH_SECONDS = 1.0
+#: Requests, and lists of rows, that are remembered.
+_MOST_REMEMBERED = 4096
 _NOTHING: Mapping[str, str] = {}
 #: What stands for an answer that is not there yet. The pass that met it counts for nothing.
 _NOT_YET = denied("", "")
@@ -30,12 +32,23 @@ _NOT_YET = denied("", "")
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
 class Authority:
     """The policy of a shared server, with what is known of its people."""
 
-    policy: Policy
-    facts: Facts
+    def __init__(self, policy: Policy, facts: Facts) -> None:
+        self.policy = policy
+        self.facts = facts
+        #: What was found out about requests and rows, as long as nothing changes that it was found out from.
+        self._memory: dict[Hashable, object] = {}
+        self._stamp: Hashable = None
+
+    def memory(self) -> dict[Hashable, object]:
+        """What may be remembered until a fact changes. What a policy does not know by heart is not to be put there."""
+        stamp = self.facts.stamp()
+        if stamp != self._stamp or len(self._memory) > _MOST_REMEMBERED:
+            self._memory.clear()
+            self._stamp = stamp
+        return self._memory
 
     def caller(self, who: Who) -> Caller:
         """Whoever asks, as a policy sees them. Of an agent, no more counts than that it works for a member."""
@@ -71,6 +84,8 @@ class Asking:
     #: Who asks, as the facts were when the pass began.
     _caller: Caller | None = None
     _asked_at: float = 0.0
+    #: Every answer of the last pass is known to the policy by heart: it will be the same until a fact changes.
+    by_heart: bool = True
 
     @property
     def caller(self) -> Caller:
@@ -97,6 +112,7 @@ class Asking:
         if found is None:
             self._missing[key] = question
             return _NOT_YET
+        self.by_heart = False
         return found
 
     def sees(self, team: str, agent: str = "") -> bool:
@@ -107,6 +123,7 @@ class Asking:
         """One pass: what `look` comes to, and whether that counts. What it raises counts as well, and is raised."""
         self._caller = None
         self._missing.clear()
+        self.by_heart = True
         try:
             found = look()
         except Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 
 from corral.domain.errors import WrongUseError
@@ -43,6 +44,10 @@ class MemberFacts:
         return Target(
             kind=AGENT if agent else TEAM, team=team, agent=agent, owner=owner, owner_role=self._role_of(owner)
         )
+
+    def stamp(self) -> Hashable:
+        """See `Facts.stamp`."""
+        return self._registry.version, self._members.version
 
     def meant(self, asked: Asked) -> Asked:
         """The question with USER/AGENT in it as TEAM/AGENT, where a person has exactly one agent of that name."""

@@ -44,11 +44,14 @@ class Members:
         self._tables = tables
         self._known: dict[str, Member] = {}
         self._changing = asyncio.Lock()
+        #: Another one with every change.
+        self.version = 0
 
     async def load(self) -> None:
         """Read who the members are."""
         items = await self._store.items(_KIND)
         self._known = {item.key: msgspec.json.decode(item.value, type=Member) for item in items}
+        self.version += 1
 
     def all(self) -> list[Member]:
         """Everybody, by name."""
@@ -90,6 +93,7 @@ class Members:
             if not dry_run and change != UNCHANGED:
                 await self._commit(who, change, member, before)
                 self._known[member.user] = member
+                self.version += 1
             return Changed(change=change, member=member, before=before, account=account)
 
     async def remove(self, who: Who, user: str, *, force: bool, dry_run: bool = False) -> Changed:
@@ -99,6 +103,7 @@ class Members:
             if not dry_run:
                 await self._commit(who, REMOVED, member, member)
                 del self._known[user]
+                self.version += 1
             return Changed(change=REMOVED, member=member, before=member, account=self._accounts.find(user))
 
     def _busy(self, user: str) -> list[str]:

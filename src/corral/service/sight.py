@@ -9,6 +9,8 @@ from corral.domain.policy import ROWS
 from corral.service.authority import Asking
 
 _T = TypeVar("_T")
+_ROWS = "rows"
+_MOST_ROWS = 10_000
 
 
 class Sight(Protocol):
@@ -38,7 +40,21 @@ class AskedSight:
     async def rows(self, rows: Iterable[_T], whose: Callable[[_T], tuple[str, str]]) -> list[_T]:
         """See `Sight`."""
         all_of_them, asking = list(rows), self._asking
-        target = asking.authority.target
-        return await asking.settled(
-            lambda: [row for row in all_of_them if asking.decision(self._verb, target(*whose(row))).allow]
-        )
+        known = self._known()
+        try:
+            return [row for row in all_of_them if known[whose(row)]]
+        except KeyError:
+            pass  # some of them nobody asked about yet
+        target, keys = asking.authority.target, {whose(row) for row in all_of_them}
+        seen = await asking.settled(lambda: {key: asking.decision(self._verb, target(*key)).allow for key in keys})
+        if asking.by_heart:
+            self._known().update(seen)
+        return [row for row in all_of_them if seen[whose(row)]]
+
+    def _known(self) -> dict[tuple[str, str], bool]:
+        """Whose rows may be seen and whose not, as far as is remembered."""
+        memory, key = self._asking.authority.memory(), (_ROWS, self._verb, self._asking.who)
+        found: dict[tuple[str, str], bool] = memory.setdefault(key, {})  # type: ignore[assignment] # only put here
+        if len(found) > _MOST_ROWS:
+            found.clear()
+        return found

@@ -59,6 +59,7 @@ class People:
 
     def __init__(self, role: str = "junior") -> None:
         self.roles = {ME: role, "ann": "junior"}
+        self.stamps = 0
         self.owners = {"shop": ME, "toys": "ann"}
 
     def caller(self, user: str) -> Caller | None:
@@ -73,6 +74,11 @@ class People:
         return Target(
             kind="agent" if agent else "team", team=team, agent=agent, owner=owner, owner_role=self.roles[owner]
         )
+
+    def stamp(self) -> int:
+        """As if something had changed since, every time."""
+        self.stamps += 1
+        return self.stamps
 
 
 def decided(

@@ -30,7 +30,7 @@ def own_team(question: Question) -> bool:
     if not question.who.agent:
         return True
     team = question.who.agent.partition("/")[0]
-    if question.verb.startswith("list_"):
+    if question.verb == "list_agents":
         return question.on.team == team
     return question.on.team == team and question.on.agent in ("", question.who.agent.partition("/")[2])
 

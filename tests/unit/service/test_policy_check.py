@@ -37,6 +37,9 @@ class Members:
             return None
         return Target(kind="agent" if agent else "team", team=team, agent=agent, owner="dev1")
 
+    def stamp(self) -> int:
+        return 0
+
 
 def asked(facts: Facts, asking: Asked) -> Explained:
     policy = Noting()
