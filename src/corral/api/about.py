@@ -7,9 +7,8 @@ that were decided about, whatever was written there before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TypeVar
 from urllib.parse import parse_qs, quote, unquote_plus
 
@@ -84,18 +83,10 @@ class Case:
 Finder = Callable[[Case], About]
 
 
-def pin(request: Request, pins: Pins) -> None:
-    """Have the query say this, and nothing else of the same names."""
-    query: bytes = request.scope["query_string"]
-    request.scope["query_string"] = _pinned(query, tuple(pins.items()))
-
-
-@lru_cache(maxsize=1024)
-def _pinned(query: bytes, pins: Sequence[tuple[str, tuple[str, ...]]]) -> bytes:
-    names = {name for name, _ in pins}
-    kept = [part for part in query.split(b"&") if part and _name(part) not in names]
-    # As handlers read it: one byte a letter, and what is no letter of that is written out.
-    said = [f"{name}={quote(value, safe='')}".encode("ascii") for name, values in pins for value in values]
+def pinned(query: bytes, pins: Pins) -> bytes:
+    """The query, with this in it and nothing else of the same names."""
+    kept = [part for part in query.split(b"&") if part and _name(part) not in pins]
+    said = [f"{name}={quote(value, safe='')}".encode("ascii") for name, values in pins.items() for value in values]
     return b"&".join([*kept, *said])
 
 

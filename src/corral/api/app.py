@@ -14,7 +14,8 @@ from starlette.responses import Response
 from corral import __version__
 from corral.api import answers, requests, team_answers
 from corral.api.about_table import Table
-from corral.api.audit_routes import AuditApi
+from corral.api.audit_routes import AuditApi, own_entries
+from corral.api.audit_sight import asked_entries
 from corral.api.auditing import Auditing
 from corral.api.authorising import Authorising
 from corral.api.hook_routes import HookApi
@@ -141,7 +142,7 @@ def make_app(services: Services) -> Router:
         HookApi(services.hooks),
         InboxApi(services.registry, services.inbox),
         WriteApi(services.registry, WriteService(services.leases)),
-        AuditApi(services.audit),
+        AuditApi(services.audit, own_entries if services.authority is None else asked_entries(services.authority)),
         MemberApi(services.shared),
     )
     welcome = Welcome(services.registry, services.inbox, services.attendance)

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from corral.api import answers, requests
-from corral.api.about import About, Case, Finder, pin
+from corral.api.about import About, Case, Finder, pinned
 from corral.api.about_table import BODIES, LASTING, LISTS, LOCKED, MOST_BYTES, PROCESSES, STREAMED_BODIES, Table
 from corral.api.auditing import acts, told
 from corral.api.endpoint import Endpoint
@@ -53,6 +53,8 @@ class Ruling:
     decisions: tuple[tuple[Target, Decision], ...]
     #: Whoever asks, for the trail.
     actor: entries.Actor
+    #: The query as it came.
+    query: bytes
 
     @cached_property
     def denial(self) -> Decision | None:
@@ -63,6 +65,22 @@ class Ruling:
     def rows(self) -> list[tuple[entries.Target, str]]:
         """What entries are about, each with its rule."""
         return _rows(self.decisions)
+
+    @cached_property
+    def pinned(self) -> bytes:
+        """The query as the handler is to read it."""
+        return pinned(self.query, self.about.pins)
+
+    def tell(self, audit: Audit, verb: str) -> Callable[[str, dict[str, object]], str]:
+        """Writes down what came of it, where it is only read: the trace id."""
+
+        def noted(outcome: str, detail: dict[str, object]) -> str:
+            (on, rule), *more = self.rows
+            if more:
+                detail = {**detail, "and": len(more)}
+            return audit.noted(self.actor, verb, on, rule=rule, outcome=outcome, detail=detail)
+
+        return noted
 
 
 class Authorising:
@@ -86,7 +104,25 @@ class Authorising:
         async def authorised(request: Request) -> Response:
             return await _Request(self, endpoint, finder, request).serve(handler)
 
-        return authorised
+        if acts(endpoint) or endpoint.body is not None or endpoint.handler not in LASTING:
+            return authorised
+        return self._quickly(endpoint.handler, handler, authorised)
+
+    def _quickly(self, verb: str, handler: Handler, otherwise: Handler) -> Handler:
+        """The shortest way for what is only read, and was decided about before: most requests are such."""
+        audit = self._audit
+
+        async def quickly(request: Request) -> Response:
+            ruling = self.remembered((verb, requests.caller(request), request.scope["query_string"]))
+            if ruling is None or ruling.denial is not None or (audit is not None and not audit.is_ready):
+                return await otherwise(request)
+            if ruling.about.pins:
+                request.scope["query_string"] = ruling.pinned
+            if verb in LISTS:
+                request.scope[requests.SIGHT] = AskedSight(self.asking(request), verb)
+            return await handler(request) if audit is None else await told(handler(request), ruling.tell(audit, verb))
+
+        return quickly
 
     def remembered(self, key: Hashable) -> Ruling | None:
         """What was decided about the same request, if nothing has changed since."""
@@ -159,7 +195,7 @@ class _Request:
             return await handler(self._request)
         if not acts(self._endpoint):
             self._fix(ruling.about)
-            return await told(handler(self._request), self._tell_read(audit, ruling))
+            return await told(handler(self._request), ruling.tell(audit, self._verb))
         return await self._act(audit, ruling, handler)
 
     async def _first_ruling(self) -> Ruling:
@@ -209,13 +245,18 @@ class _Request:
         asking = self._asking
         about = self._finder(self._around.case(self._verb, self._request, asking, self._body, self._place))
         asked = [(on, facts) for facts in (about.facts, *about.more_facts) for on in about.on]
-        return Ruling(about, tuple((on, asking.decision(self._verb, on, facts)) for on, facts in asked), self._actor())
+        return Ruling(
+            about,
+            tuple((on, asking.decision(self._verb, on, facts)) for on, facts in asked),
+            self._actor(),
+            self._query,
+        )
 
     def _fix(self, about: About) -> None:
         """Have the handler read what was decided about."""
         request = self._request
         if about.pins:
-            pin(request, about.pins)
+            request.scope["query_string"] = pinned(self._query, about.pins)
         order = about.order if about.order is not None else self._body
         if order is not None:
             request.scope[requests.ORDER] = order
@@ -281,15 +322,6 @@ class _Request:
             return await told(handler(self._request), tell)
         finally:
             await audit.durable(decision)
-
-    def _tell_read(self, audit: Audit, ruling: Ruling) -> Callable[[str, dict[str, object]], str]:
-        def tell(outcome: str, detail: dict[str, object]) -> str:
-            (on, rule), *more = ruling.rows
-            if more:
-                detail = {**detail, "and": len(more)}
-            return audit.noted(ruling.actor, self._verb, on, rule=rule, outcome=outcome, detail=detail)
-
-        return tell
 
     def _actor(self) -> entries.Actor:
         who, caller = self._asking.who, self._asking.caller
