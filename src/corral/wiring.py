@@ -81,7 +81,6 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.peer import user_name
     from corral.service.agent_hooks import AgentHooks
     from corral.service.agents import Agents
-    from corral.service.authority import Authority
     from corral.service.belongings import Belongings
     from corral.service.context import Context
     from corral.service.down import Down
@@ -121,7 +120,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.supervise.registry import Registry
     from corral.supervise.supervisor import Supervisor
     from corral.wiring_audit import open_audit
-    from corral.wiring_policy import shared_of
+    from corral.wiring_policy import authority_of, shared_of
 
     boot = processes.boot_id()
 
@@ -204,7 +203,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             busy=linger.busy,
             audit=audit,
             shared=shared,
-            authority=None if shared is None else Authority(shared.policy, shared.facts),
+            authority=None if shared is None else authority_of(shared),
         )
         server = DaemonServer(make_app(services))
         linger.on_idle(server.end)

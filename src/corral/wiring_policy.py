@@ -17,6 +17,7 @@ from corral.ports.policy import Facts, NoFacts, Policy
 if TYPE_CHECKING:
     from corral.api.member_routes import Shared
     from corral.domain.roles import Tables
+    from corral.service.authority import Authority
     from corral.service.context import Context
 
 log = logging.getLogger("corral")
@@ -68,6 +69,13 @@ async def shared_of(context: Context, group: str) -> Shared:
         facts=MemberFacts(context.registry, members),
         policy=await policy_or_closed(context.places),
     )
+
+
+def authority_of(shared: Shared) -> Authority:
+    """Who decides there about requests."""
+    from corral.service.authority import Authority
+
+    return Authority(shared.policy, shared.facts)
 
 
 def tables_of(places: Places) -> Callable[[], Tables]:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from corral import __version__
-from corral.api import answers, requests, team_answers
-from corral.api.about_table import Table
+from corral.api import answers, requests, streams, team_answers
 from corral.api.audit_routes import AuditApi, own_entries
-from corral.api.audit_sight import asked_entries
+from corral.api.audit_routes import Sight as EntrySight
 from corral.api.auditing import Auditing
-from corral.api.authorising import Authorising
 from corral.api.hook_routes import HookApi
 from corral.api.inbox_routes import InboxApi, whose
-from corral.api.kept_finders import KeptFinders
 from corral.api.kv_routes import KvApi
 from corral.api.lease_routes import LeaseApi
-from corral.api.member_finders import MemberFinders
 from corral.api.member_routes import MemberApi, Shared
 from corral.api.merge_routes import MergeApi
 from corral.api.msg_routes import MsgApi
@@ -41,19 +38,18 @@ from corral.api.who_routes import WhoApi
 from corral.api.write_routes import WriteApi
 from corral.background import Background
 from corral.domain.errors import CorralError
-from corral.domain.records import Agent, Event, NewEvent
+from corral.domain.records import Agent, NewEvent
 from corral.domain.timestamps import timestamp
 from corral.places import Places
 from corral.service.agent_hooks import AgentHooks
 from corral.service.agents import Agents
 from corral.service.attendance import AttendanceWatch
 from corral.service.audit import Audit
-from corral.service.authority import Authority
 from corral.service.down import Down
 from corral.service.fork import Fork
 from corral.service.holding import Holding
 from corral.service.inbox import InboxService
-from corral.service.journal import Awaited, Journal
+from corral.service.journal import Journal
 from corral.service.kv import Kv
 from corral.service.lease_claims import LeaseClaims
 from corral.service.leases import LeaseService
@@ -66,8 +62,8 @@ from corral.service.recordings import Recordings
 from corral.service.resolve import find_agent, find_agents, find_team
 from corral.service.sends import Sends
 from corral.service.sessions import Sessions
-from corral.service.sight import EVERYTHING, Sight
-from corral.service.stats import Stat, Stats
+from corral.service.sight import Sight
+from corral.service.stats import Stats
 from corral.service.tasks import Tasks
 from corral.service.topics import Topics
 from corral.service.up import Up
@@ -76,6 +72,9 @@ from corral.service.who import Who
 from corral.service.writes import WriteService
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from corral.service.authority import Authority
 
 log = logging.getLogger("corral.daemon")
 
@@ -123,8 +122,19 @@ class Services:
     authority: Authority | None = None
 
 
+_own_entries: EntrySight = own_entries
+
+
 def make_app(services: Services) -> Router:
     """The application. Every error leaves it as the error object of the contract."""
+    auditing = Auditing(services.audit)
+    around, sight = auditing.__call__, _own_entries
+    if services.authority is not None:
+        # A daemon of one person does without.
+        from corral.api.audit_sight import asked_entries
+        from corral.api.guarding import authorising
+
+        around, sight = authorising(services, services.authority).__call__, asked_entries(services.authority)
     rooms = (
         _Api(services),
         ProcessApi(services.registry, services.processes),
@@ -142,12 +152,10 @@ def make_app(services: Services) -> Router:
         HookApi(services.hooks),
         InboxApi(services.registry, services.inbox),
         WriteApi(services.registry, WriteService(services.leases)),
-        AuditApi(services.audit, own_entries if services.authority is None else asked_entries(services.authority)),
+        AuditApi(services.audit, sight),
         MemberApi(services.shared),
     )
     welcome = Welcome(services.registry, services.inbox, services.attendance)
-    auditing = Auditing(services.audit)
-    around = auditing if services.authority is None else _authorising(services, services.authority)
     return Router(
         [
             Route(
@@ -162,36 +170,9 @@ def make_app(services: Services) -> Router:
     )
 
 
-def _authorising(services: Services, authority: Authority) -> Authorising:
-    kept = KeptFinders(
-        inbox=services.inbox,
-        sends=services.sends,
-        msg=services.msg,
-        merges=services.merges,
-        notices=services.hooks.notices,
-    )
-    table = Table.of(kept, MemberFinders(services.shared.members if services.shared is not None else None))
-    return Authorising(authority, services.audit, services.registry, services.processes, table)
-
-
 def _handler(rooms: Sequence[object], name: str) -> Handler:
     handler: Handler = next(getattr(room, name) for room in rooms if hasattr(room, name))
     return handler
-
-
-async def _stats_told(looks: AsyncIterator[list[Stat]], sight: Sight) -> AsyncIterator[object]:
-    async for look in looks:
-        seen = await sight.rows(look, lambda stat: (stat.team, stat.agent.name if stat.agent is not None else ""))
-        yield answers.stats(seen)
-
-
-async def _told(entries: AsyncIterator[Event | Awaited], sight: Sight) -> AsyncIterator[object]:
-    """What of the journal may be told. Who waits for something that was never there has been told of it already."""
-    async for entry in entries:
-        if isinstance(entry, Awaited):
-            yield entry
-        elif sight is EVERYTHING or await sight.rows((entry,), lambda event: (event.team, event.agent)):
-            yield answers.event(entry)
 
 
 def _on_error(request: Request, error: Exception) -> Response:
@@ -341,7 +322,7 @@ class _Api:
         elif team:
             find_team(self._registry, name=team)
         looks = self._services.stats.read(team=team, names=names, every=requests.interval(request))
-        return answers.lines(_stats_told(looks, requests.sight(request)))
+        return answers.lines(streams.stats(looks, requests.sight(request)))
 
     async def attach(self, request: Request) -> Response:
         agent = self._one_agent(request)
@@ -390,7 +371,7 @@ class _Api:
             last=requests.whole_number(request, "lines"),
             follow=follow,
         )
-        return answers.lines(_told(entries, requests.sight(request)))
+        return answers.lines(streams.events(entries, requests.sight(request)))
 
     async def note_fixes(self, request: Request) -> Response:
         order = await requests.body(request, requests.FixesBody)

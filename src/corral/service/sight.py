@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from corral.domain.policy import ROWS
-from corral.service.authority import Asking
+if TYPE_CHECKING:
+    from corral.service.authority import Asking
 
 _T = TypeVar("_T")
 _ROWS = "rows"
@@ -34,6 +34,8 @@ class AskedSight:
     """Asks the policy about each row: for lists that are read once, and for those that are followed."""
 
     def __init__(self, asking: Asking, verb: str) -> None:
+        from corral.domain.policy import ROWS
+
         self._asking = asking
         self._verb = ROWS.get(verb, verb)
 
