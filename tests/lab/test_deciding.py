@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.support.shared import Document, shared_server, system
+from tests.lab.support.shared import Document, add_member, shared_server, system
 from tests.lab.support.users import Result, User
 from tests.support.waiting import wait_for
 
@@ -20,12 +20,10 @@ _TRAIL = "/var/lib/corral/audit"
 def server() -> Iterator[None]:
     """A server with two members: ann, a senior, and ben, a junior. cleo may connect, and is nobody."""
     ann, ben, cleo = User("ann"), User("ben"), User("cleo")
-    with shared_server(ann, ben, cleo):
-        for name, role in (("ann", "senior"), ("ben", "junior")):
-            system("corral", "member", "add", name, "--role", role)
+    with shared_server(ann, ben):
+        system("corral", "member", "add", "ann", "--role", "senior")
+        add_member(cleo)
         yield
-        for name in ("ann", "ben"):
-            system("corral", "member", "rm", name)
 
 
 _ASK = """

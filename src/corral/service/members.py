@@ -77,6 +77,11 @@ class Members:
         """The account of the operating system, as it is now."""
         return self._accounts.find(user)
 
+    def becoming(self, who: Who, wanted: Wanted) -> Member:
+        """What somebody would be; raises what speaks against it. Nothing is changed."""
+        account = self._accounts.find(wanted.user)
+        return rules.become(self._known, wanted, account, self._tables(), now=self._now(), by=who.user)
+
     async def put(self, who: Who, wanted: Wanted, *, dry_run: bool = False) -> Changed:
         """Let somebody in, or change what they are. With `dry_run` only say what would become of it.
 
