@@ -71,9 +71,14 @@ def lines(values: AsyncIterator[Any]) -> Response:
             async for value in values:
                 yield _encode(value) + b"\n"
         except CorralError as error:
-            yield _encode({"error": error.as_json()}) + b"\n"
+            yield last_line(error)
 
     return StreamingResponse(stream(), media_type="application/x-ndjson")
+
+
+def last_line(error: CorralError) -> bytes:
+    """The end of a stream that went wrong."""
+    return _encode({"error": error.as_json()}) + b"\n"
 
 
 def work(background: Background, do: Callable[[Tell], Awaitable[object]]) -> Response:

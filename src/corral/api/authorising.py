@@ -14,23 +14,26 @@ allowed. Whoever may not even know of themselves is told so, whatever they ask f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from corral.api import answers, requests
 from corral.api.about import About, Case, Finder, pinned
 from corral.api.about_table import BODIES, LASTING, LISTS, LOCKED, MOST_BYTES, PROCESSES, STREAMED_BODIES, Table
 from corral.api.auditing import acts, told
-from corral.api.endpoint import Endpoint
+from corral.api.endpoint import STREAM, WORK, Endpoint
 from corral.api.router import Handler
 from corral.domain import audit as entries
 from corral.domain.errors import CorralError, DeniedError, NotFoundError
 from corral.domain.policy import HOST, PERSON, TEAM, Decision, Target
 from corral.domain.roles import AGENT_ROLE
+from corral.ports.policy import Facts
 from corral.service.audit import Audit
 from corral.service.authority import SEES, Asking, Authority
 from corral.service.processes import Processes
@@ -41,6 +44,8 @@ from corral.service.sight import AskedSight
 _REMEDY = "corral policy show tells what each role may do; who runs this host can change it"
 #: The rule of what no policy was asked about, because there is no such thing, or the request cannot be understood.
 NOT_ASKED = "not_asked"
+#: A stream is asked about again so often.
+_STREAM_SECONDS = 1.0
 #: Each thing that a request is about is an entry, up to so many; then it is one for all.
 _MOST_ENTRIES = 50
 
@@ -104,7 +109,8 @@ class Authorising:
         async def authorised(request: Request) -> Response:
             return await _Request(self, endpoint, finder, request).serve(handler)
 
-        if acts(endpoint) or endpoint.body is not None or endpoint.handler not in LASTING:
+        streams = endpoint.how == STREAM and endpoint.handler not in LISTS
+        if acts(endpoint) or streams or endpoint.body is not None or endpoint.handler not in LASTING:
             return authorised
         return self._quickly(endpoint.handler, handler, authorised)
 
@@ -136,6 +142,10 @@ class Authorising:
     @property
     def audit(self) -> Audit | None:
         return self._audit
+
+    @property
+    def facts(self) -> Facts:
+        return self._authority.facts
 
     def asking(self, request: Request) -> Asking:
         """For the questions about a request."""
@@ -192,11 +202,15 @@ class _Request:
         await self._refuse(ruling)
         if audit is None:
             self._fix(ruling.about)
-            return await handler(self._request)
-        if not acts(self._endpoint):
+            response = await handler(self._request)
+        elif not acts(self._endpoint):
             self._fix(ruling.about)
-            return await told(handler(self._request), ruling.tell(audit, self._verb))
-        return await self._act(audit, ruling, handler)
+            response = await told(handler(self._request), ruling.tell(audit, self._verb))
+        else:
+            response = await self._act(audit, ruling, handler)
+        if isinstance(response, StreamingResponse) and self._endpoint.how != WORK and self._verb not in LISTS:
+            response.body_iterator = self._while_allowed(response.body_iterator, ruling)
+        return response
 
     async def _first_ruling(self) -> Ruling:
         """What is decided, when all that the handler would wait for at first is there."""
@@ -270,6 +284,30 @@ class _Request:
         ruling = await self._ruling()
         self._request.scope["query_string"] = pinned
         await self._refuse(ruling)
+
+    async def _while_allowed(self, pieces: AsyncIterable[Any], ruling: Ruling) -> AsyncIterator[Any]:
+        """A stream, as long as whoever hears it may. Asked again now and then, with what comes."""
+        clock = asyncio.get_running_loop().time
+        asked = clock()
+        async for piece in pieces:
+            if clock() - asked > _STREAM_SECONDS:
+                try:
+                    await self._asking.settled(lambda: self._still(ruling))
+                except DeniedError as error:
+                    yield answers.last_line(error)
+                    return
+                asked = clock()
+            yield piece
+
+    def _still(self, ruling: Ruling) -> None:
+        """Raise if it would be denied now. What is gone is nobody's, and says no more."""
+        asking, facts = self._asking, self._around.facts
+        self._must_be_somebody()
+        for on in ruling.about.on:
+            now = facts.target(on.team, on.agent) if on.team else on
+            decision = None if now is None else asking.decision(self._verb, now, ruling.about.facts)
+            if decision is not None and not decision.allow:
+                raise denied(decision)
 
     # Telling
 

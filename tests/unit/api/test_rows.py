@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from corral.api import authorising
+from corral.domain.kv import Transaction
 from corral.domain.policy import Decision, Question
 from corral.domain.records import NewEvent
 from tests.support.records import PERSON
@@ -149,3 +151,25 @@ def test_a_trail_that_is_read_waits_for_the_policy_and_not_the_policy_for_it(tmp
         assert [reply.status for reply in replies] == [200] * 9
 
     decided(tmp_path, policy, act)
+
+
+def test_a_stream_ends_for_who_may_not_hear_it_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(authorising, "_STREAM_SECONDS", 0.0)
+    facts = People()
+
+    async def act(scene: Scene) -> None:
+        async def put(value: str) -> None:
+            await scene.services.kv.transact(
+                PERSON, scene.registry.teams["shop"], Transaction(puts={"k": value.encode()})
+            )
+
+        async with aclosing(scene.stream("/v1/kv/watch?team=shop&after=0")) as stream:
+            await put("one")
+            assert (await anext(stream))["changes"][0]["value"] == "one"
+            facts.owners["shop"] = "ann"
+            await put("two")
+            assert (await anext(stream))["error"]["code"] == "denied"
+            with pytest.raises(StopAsyncIteration):
+                await anext(stream)
+
+    decided(tmp_path, Scripted(own), act, facts)
