@@ -13,6 +13,7 @@ import tempfile
 from bench import (
     activity,
     audit,
+    authorised,
     commands,
     coordination,
     doctor,
@@ -29,8 +30,21 @@ from bench.sizes import IDLE, LIST, START, Setting
 
 TEARDOWN, DOCTOR, PROCESSES, COORDINATION = "teardown", "doctor", "processes", "coordination"
 ACTIVITY, SEND, AUDIT, POLICY, OBSERVING = "activity", "send", "audit", "policy", "observing"
+AUTHORISED = "authorised"
 _AT_EVERY_SIZE = (START, LIST, IDLE)
-_PARTS = (*_AT_EVERY_SIZE, TEARDOWN, DOCTOR, PROCESSES, COORDINATION, ACTIVITY, SEND, AUDIT, POLICY, OBSERVING)
+_PARTS = (
+    *_AT_EVERY_SIZE,
+    TEARDOWN,
+    DOCTOR,
+    PROCESSES,
+    COORDINATION,
+    ACTIVITY,
+    SEND,
+    AUDIT,
+    POLICY,
+    OBSERVING,
+    AUTHORISED,
+)
 
 
 def main() -> int:
@@ -72,6 +86,7 @@ def main() -> int:
             audit.measure(setting) if AUDIT in setting.parts else None,
             policy.measure(setting) if POLICY in setting.parts else None,
             observing.measure(setting) if OBSERVING in setting.parts else None,
+            authorised.measure(setting) if AUTHORISED in setting.parts else None,
         )
     _note("")
     if options.json:

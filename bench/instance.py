@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 from bench.commands import output, timed
@@ -108,9 +108,24 @@ class Instance:
         return timed([self.corral, *arguments], self.env, self.directory)
 
 
+def by_itself(_corral: str, _env: Mapping[str, str]) -> AbstractContextManager[None]:
+    """No other daemon than the one that commands start."""
+    return nullcontext()
+
+
 @contextmanager
-def running(corral: str, directory: str, runtime: str, env: Mapping[str, str], config: str = "") -> Iterator[Instance]:
-    """An instance whose daemon and keeper run, configured so; everything of it is gone afterwards."""
+def running(
+    corral: str,
+    directory: str,
+    runtime: str,
+    env: Mapping[str, str],
+    config: str = "",
+    daemon: Callable[[str, Mapping[str, str]], AbstractContextManager[None]] = by_itself,
+) -> Iterator[Instance]:
+    """An instance whose daemon and keeper run, configured so; everything of it is gone afterwards.
+
+    `daemon` runs one of another kind than commands start.
+    """
     os.makedirs(directory)
     if config:
         os.makedirs(os.path.join(directory, "home"), mode=0o700)
@@ -119,6 +134,12 @@ def running(corral: str, directory: str, runtime: str, env: Mapping[str, str], c
     os.makedirs(runtime, mode=0o700)
     own = {"CORRAL_HOME": os.path.join(directory, "home"), "CORRAL_RUNTIME_DIR": runtime}
     instance = Instance(corral, directory, runtime, {**env, **own})
+    with daemon(corral, instance.env):
+        yield from _warm(instance)
+
+
+def _warm(instance: Instance) -> Iterator[Instance]:
+    corral, directory = instance.corral, instance.directory
     try:
         # The daemon starts the keeper with the first team, and keeps it.
         instance.declare(1)

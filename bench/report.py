@@ -9,6 +9,7 @@ from statistics import median
 from bench import coordination_report, policy, sends
 from bench.activity import Activity
 from bench.audit import Audit
+from bench.authorised import Authorised
 from bench.coordination import Coordination
 from bench.doctor import MOST_SECONDS, Round
 from bench.idle import Idle
@@ -40,6 +41,7 @@ class Results:
     audit: Audit | None = None
     decisions: policy.Decisions | None = None
     observing: Observing | None = None
+    authorised: Authorised | None = None
 
 
 def as_json(machine: dict[str, str], results: Results) -> dict[str, object]:
@@ -106,6 +108,11 @@ def as_json(machine: dict[str, str], results: Results) -> dict[str, object]:
             "seconds": watched.times.seconds,
             "ratios": [asdict(ratio) for ratio in watched.ratios],
         }
+    if authorised := results.authorised:
+        document["authorised"] = {
+            "seconds": authorised.times.seconds,
+            "ratios": [asdict(ratio) for ratio in authorised.ratios],
+        }
     return document
 
 
@@ -171,6 +178,12 @@ def as_text(machine: dict[str, str], results: Results, main: int) -> str:
             f"### Decisions of the policy (goal: {policy.MOST_SECONDS * 1000:g} ms at the median, "
             f"{'met' if decided.goal_met else 'missed'})",
             _table(("what", "median", "fastest", "slowest"), _short_time_rows(decided.times)),
+        ]
+    if authorised := results.authorised:
+        parts += [
+            "### A request, decided and audited as on a shared server, and without",
+            _table(("what", "median", "fastest", "slowest"), _short_time_rows(authorised.times)),
+            _table(("ratio", "median", "middle half", "goal", ""), [_ratio_row(ratio) for ratio in authorised.ratios]),
         ]
     if watched := results.observing:
         parts += [

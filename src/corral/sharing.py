@@ -17,6 +17,7 @@ class Door:
     """The socket of a shared server's daemon: for everybody in one group."""
 
     gid: int
+    group: str = ""
 
     def listen(self, path: str) -> socket.socket:
         """A listening socket, 0660 and of the group."""
@@ -30,7 +31,7 @@ def shared_door(group: str) -> Door:
             "the daemon of a shared server does not run as root", "systemctl start corral.service runs it as corral"
         )
     try:
-        return Door(grp.getgrnam(group).gr_gid)
+        return Door(grp.getgrnam(group).gr_gid, group)
     except KeyError:
         raise NotFoundError(f"there is no group {group} on this host", "sudo corral host setup makes it") from None
 

@@ -12,6 +12,7 @@ import time
 
 from corral import hosting
 from corral.domain.errors import CorralError
+from corral.domain.host_names import MEMBERS
 from corral.listening import BACKLOG, listen
 from corral.peer import uid_of, user_id
 from corral.places import Places
@@ -25,10 +26,11 @@ LINGER_SECONDS = 600.0
 _TAKE_OVER_SECONDS = 10.0
 
 
-def run_daemon(ready_fd: int | None, members: str | None = None) -> int:
+def run_daemon(ready_fd: int | None, members: str | None = None, *, decides: bool = False) -> int:
     """Run the daemon of the instance that the environment names, until it is told to end.
 
-    With `members`, a group, it is the daemon of a shared server: whoever is in that group may connect.
+    With `members`, a group, it is the daemon of a shared server: whoever is in that group may connect, and a policy
+    decides what each may do. `decides` has one of a single person ask a policy and keep a trail as well, for the bench.
     """
     places = Places.from_environment()
     door = None if members is None else shared_door(members)
@@ -40,7 +42,7 @@ def run_daemon(ready_fd: int | None, members: str | None = None) -> int:
     with hosting.only_one(places.daemon_lock, "daemon"):
         import uvloop
 
-        uvloop.run(_daemon(places, ready_fd, door))
+        uvloop.run(_daemon(places, ready_fd, door, decides or door is not None))
     return 0
 
 
@@ -63,7 +65,7 @@ def run_keeper(ready_fd: int | None, socket_path: str | None = None, daemon_user
     return 0
 
 
-async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> None:
+async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decides: bool) -> None:
     from corral import __version__
     from corral.adapters import webhook
     from corral.adapters.cgroup.peers import KernelPeers
@@ -120,6 +122,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
     from corral.supervise.registry import Registry
     from corral.supervise.supervisor import Supervisor
     from corral.wiring_audit import open_audit
+    from corral.wiring_policy import authority_of, shared_of
 
     boot = processes.boot_id()
 
@@ -127,9 +130,9 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
         return Moment(wall=time.time(), monotonic=time.monotonic(), boot=boot)
 
     store = WitnessedStore(await SqliteStore.open(places.database))
-    audit = None
+    audit = shared = None
     try:
-        audit = await open_audit(places, store.instance)
+        audit = await open_audit(places, store.instance, shared=decides)
         registry = Registry(store, time.time, places.at_rest_mark)
         await registry.load()
         keepers = (
@@ -139,6 +142,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
         )
         supervisor = Supervisor(registry, keepers.connect, time.time, clock)
         context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
+        shared = await shared_of(context, MEMBERS if door is None else door.group) if decides else None
         ledger = Ledger(store)
         kv = Kv(context, ledger)
         waits = Waits()
@@ -208,6 +212,8 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
                 # The keeper of a single person is that person's; those of a shared server are each their user's.
                 uid_of=(lambda _: os.getuid()) if door is None else (lambda agent: uid_of(agent.user)),
             ),
+            shared=shared,
+            authority=None if shared is None else authority_of(shared),
         )
         server = DaemonServer(make_app(services))
         linger.on_idle(server.end)
@@ -242,6 +248,8 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
         await registry.observe((), [NewEvent(event="daemon.stopped", data=about)])
         log.info("ended; %d teams stay up", len(registry.teams))
     finally:
+        if shared is not None:
+            await shared.policy.close()
         if audit is not None:
             await audit.close()
         await store.close()

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from corral.service.audit import Audit
 
 
-async def open_audit(places: Places, instance: str) -> Audit | None:
-    """The audit of an instance, if it is configured to have one. `CorralError` if it cannot be kept."""
+async def open_audit(places: Places, instance: str, *, shared: bool = False) -> Audit | None:
+    """The audit of an instance, if it is to have one: a shared server has, unless it is configured not to, and another
+    instance has if it is configured so. `CorralError` if it cannot be kept."""
     from corral import __version__, config
 
     terms = config.audit_terms(places)
-    if not terms.enabled:
+    if not (shared if terms.enabled is None else terms.enabled):
         return None
     from corral.adapters.audit.shipping import Shipper
     from corral.adapters.audit.writer import TrailWriter

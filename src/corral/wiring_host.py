@@ -7,10 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Protocol
 
 from corral.adapters.host import installation, look, tools
 from corral.adapters.host.hands import Hands
+from corral.adapters.policy.engine_lines import NEEDS
 from corral.client.absence import nothing_is_up
+from corral.config import policy_settings
 from corral.domain import host_plan
 from corral.domain.errors import RefusedError, UnavailableError
 from corral.domain.host_layout import Layout, layout
@@ -21,13 +24,20 @@ from corral.failpoint import point
 from corral.places import Places
 
 
+class Doing(Protocol):
+    """Takes the steps of a plan."""
+
+    def do(self, step: Step) -> None:
+        """Take one step, or raise what is in the way."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """Steps that were planned and none of which is taken yet; what `remove` leaves."""
 
     steps: Sequence[Step]
     left: Sequence[str]
-    hands: Hands
+    hands: Doing
 
     def carry_out(self, on_step: Callable[[Step], None]) -> None:
         """Take the steps in order; `on_step` hears of each before it is taken."""
@@ -40,7 +50,8 @@ class Plan:
 def plan_setup(workspaces: str | None, *, only_look: bool) -> Plan:
     """What is missing on this host. Refuses, before anything is planned, what must not be set up or cannot be."""
     _refuse_unless_root("setup")
-    wanted = _wanted(workspaces)
+    _refuse_without_engine()
+    wanted = wanted_layout(workspaces)
     refuse_weak(sys.executable, installation.entries(further=("/usr/bin/python3", HELPER)))
     hands = Hands(wanted)
     steps = host_plan.setup(wanted, look.look(wanted))
@@ -57,16 +68,26 @@ def plan_removal(*, purge: bool, force: bool) -> Plan:
             "teams are up on this host, and nobody could look after them any more",
             "take them down first (corral ps, corral down), or leave them to themselves with --force",
         )
-    wanted = _wanted(None)
+    wanted = wanted_layout(None)
     seen = look.look(wanted)
     return Plan(
         host_plan.remove(wanted, seen, purge=purge), host_plan.left_behind(wanted, seen, purge=purge), Hands(wanted)
     )
 
 
-def _wanted(workspaces: str | None) -> Layout:
+def wanted_layout(workspaces: str | None) -> Layout:
+    """What a shared server has that this Corral sets up."""
     helper = files("corral.privileged").joinpath("helper.py").read_text(encoding="utf-8")
     return layout(sys.executable, helper, workspaces or look.workspaces())
+
+
+def _refuse_without_engine() -> None:
+    """A daemon that cannot decide denies everything: better to know that before."""
+    if policy_settings(Places(HOME, RUNTIME)).url:
+        return
+    problem = installation.cannot_load("regopy")
+    if problem:
+        raise UnavailableError(f"the engine of policies cannot be loaded: {problem}", NEEDS)
 
 
 def _refuse_unless_root(command: str) -> None:

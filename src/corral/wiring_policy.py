@@ -5,12 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from corral.config import policy_settings
 from corral.domain.errors import BadPolicyError
+from corral.domain.host_names import MEMBERS
 from corral.places import Places
 from corral.ports.policy import Facts, NoFacts, Policy
+
+if TYPE_CHECKING:
+    from corral.api.member_routes import Shared
+    from corral.domain.roles import Tables
+    from corral.service.authority import Authority
+    from corral.service.context import Context
 
 log = logging.getLogger("corral")
 
@@ -47,9 +55,48 @@ async def policy_or_closed(places: Places) -> Policy:
         return ClosedPolicy(error.message)
 
 
-def facts_of(places: Places) -> Facts:  # noqa: ARG001 - members, once there are any, are the instance's
-    """What is known of people. Until an instance has members, nothing."""
-    return NoFacts()
+async def shared_of(context: Context, group: str) -> Shared:
+    """Members and policy of a shared server, whose members are in `group`. The policy is to be closed at the end."""
+    from corral.adapters.host.accounts import HostAccounts
+    from corral.api.member_routes import Shared
+    from corral.service.member_facts import MemberFacts
+    from corral.service.members import Members
+
+    members = Members(context, HostAccounts({group: MEMBERS}), tables_of(context.places))
+    await members.load()
+    return Shared(
+        members=members,
+        facts=MemberFacts(context.registry, members),
+        policy=await policy_or_closed(context.places),
+    )
+
+
+def authority_of(shared: Shared) -> Authority:
+    """Who decides there about requests."""
+    from corral.service.authority import Authority
+
+    return Authority(shared.policy, shared.facts)
+
+
+def tables_of(places: Places) -> Callable[[], Tables]:
+    """Gives the tables of the policy as they are now, again and again; or raises what is wrong with them."""
+    from corral.adapters.policy import sources
+
+    try:
+        tables = sources.read(places.policy).tables
+    except BadPolicyError as error:
+        wrong = error
+
+        def refuse() -> Tables:
+            raise BadPolicyError(wrong.message, wrong.remedy)
+
+        return refuse
+    return lambda: tables
+
+
+def facts_of(shared: Shared | None) -> Facts:
+    """What is known of people. Of an instance that has no members, nothing."""
+    return NoFacts() if shared is None else shared.facts
 
 
 def check(places: Places, asked: Mapping[str, object]) -> dict[str, object]:
@@ -59,7 +106,7 @@ def check(places: Places, asked: Mapping[str, object]) -> dict[str, object]:
     async def decided() -> dict[str, object]:
         policy = await policy_of(places)
         try:
-            return (await explain(policy, facts_of(places), Asked(**asked))).as_json()  # type: ignore[arg-type]
+            return (await explain(policy, facts_of(None), Asked(**asked))).as_json()  # type: ignore[arg-type]
         finally:
             await policy.close()
 

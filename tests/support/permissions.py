@@ -141,6 +141,7 @@ member_add:junior   shop            olga
 member_add:senior   bank            olga
 member_add:owner    bank            olga
 member_add:junior   host            olga
+member_add:auditor  host            olga
 member_rm:senior    host            olga
 member_add          bank            -
 

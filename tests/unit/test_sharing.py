@@ -38,7 +38,7 @@ def test_root_is_no_daemon_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RefusedError, match="does not run as root"):
         shared_door(group)
     monkeypatch.setattr(os, "geteuid", lambda: 990)
-    assert shared_door(group) == Door(os.getgid())
+    assert shared_door(group) == Door(os.getgid(), group)
     with pytest.raises(NotFoundError, match="no group of-nobody"):
         shared_door("of-nobody")
 

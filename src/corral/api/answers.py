@@ -13,7 +13,7 @@ from corral.api.access_answers import access_object, access_words
 from corral.background import Background
 from corral.domain.activity import NOT_KNOWN, Activity
 from corral.domain.dependencies import is_ready
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, DeniedError
 from corral.domain.health import NOT_CHECKED
 from corral.domain.lifecycle import stays_stopped
 from corral.domain.records import Agent, Event
@@ -59,7 +59,9 @@ def json(value: object, status: int = 200) -> Response:
 
 def failure(error: CorralError) -> Response:
     """The error object of the contract."""
-    return json({"error": error.as_json()}, _STATUS.get(error.exit_code, 500))
+    return json(
+        {"error": error.as_json()}, 403 if isinstance(error, DeniedError) else _STATUS.get(error.exit_code, 500)
+    )
 
 
 def lines(values: AsyncIterator[Any]) -> Response:
@@ -70,9 +72,14 @@ def lines(values: AsyncIterator[Any]) -> Response:
             async for value in values:
                 yield _encode(value) + b"\n"
         except CorralError as error:
-            yield _encode({"error": error.as_json()}) + b"\n"
+            yield last_line(error)
 
     return StreamingResponse(stream(), media_type="application/x-ndjson")
+
+
+def last_line(error: CorralError) -> bytes:
+    """The end of a stream that went wrong."""
+    return _encode({"error": error.as_json()}) + b"\n"
 
 
 def work(background: Background, do: Callable[[Tell], Awaitable[object]]) -> Response:

@@ -7,19 +7,22 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from corral import __version__
-from corral.api import answers, requests, team_answers
-from corral.api.audit_routes import AuditApi
+from corral.api import answers, requests, streams, team_answers
+from corral.api.audit_routes import AuditApi, own_entries
+from corral.api.audit_routes import Sight as EntrySight
 from corral.api.auditing import Auditing
 from corral.api.hook_routes import HookApi
 from corral.api.identifying import Identifying
-from corral.api.inbox_routes import InboxApi
+from corral.api.inbox_routes import InboxApi, whose
 from corral.api.kv_routes import KvApi
 from corral.api.lease_routes import LeaseApi
+from corral.api.member_routes import MemberApi, Shared
 from corral.api.merge_routes import MergeApi
 from corral.api.msg_routes import MsgApi
 from corral.api.openapi_table import ENDPOINTS
@@ -48,7 +51,7 @@ from corral.service.down import Down
 from corral.service.fork import Fork
 from corral.service.holding import Holding
 from corral.service.inbox import InboxService
-from corral.service.journal import Awaited, Journal
+from corral.service.journal import Journal
 from corral.service.kv import Kv
 from corral.service.lease_claims import LeaseClaims
 from corral.service.leases import LeaseService
@@ -61,6 +64,7 @@ from corral.service.recordings import Recordings
 from corral.service.resolve import find_agent, find_agents, find_team
 from corral.service.sends import Sends
 from corral.service.sessions import Sessions
+from corral.service.sight import Sight
 from corral.service.stats import Stats
 from corral.service.tasks import Tasks
 from corral.service.topics import Topics
@@ -70,6 +74,9 @@ from corral.service.who import Who
 from corral.service.writes import WriteService
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from corral.service.authority import Authority
 
 log = logging.getLogger("corral.daemon")
 
@@ -113,10 +120,25 @@ class Services:
     audit: Audit | None = None
     #: Who tells whom it has before it; without it, agents are taken at their word.
     callers: Callers | None = None
+    #: Members and policy of a shared server; None for an instance of one person.
+    shared: Shared | None = None
+    #: Who decides what callers may do; None if whoever can connect may do everything.
+    authority: Authority | None = None
+
+
+_own_entries: EntrySight = own_entries
 
 
 def make_app(services: Services) -> Router:
     """The application. Every error leaves it as the error object of the contract."""
+    auditing = Auditing(services.audit)
+    around, sight = auditing.__call__, _own_entries
+    if services.authority is not None:
+        # A daemon of one person does without.
+        from corral.api.audit_sight import asked_entries
+        from corral.api.guarding import authorising
+
+        around, sight = authorising(services, services.authority).__call__, asked_entries(services.authority)
     rooms = (
         _Api(services),
         ProcessApi(services.registry, services.processes),
@@ -134,10 +156,10 @@ def make_app(services: Services) -> Router:
         HookApi(services.hooks),
         InboxApi(services.registry, services.inbox),
         WriteApi(services.registry, WriteService(services.leases)),
-        AuditApi(services.audit),
+        AuditApi(services.audit, sight),
+        MemberApi(services.shared),
     )
     welcome = Welcome(services.registry, services.inbox, services.attendance)
-    auditing = Auditing(services.audit)
     identifying = Identifying(services.callers, services.audit)
     return Router(
         [
@@ -146,7 +168,7 @@ def make_app(services: Services) -> Router:
                 endpoint.path,
                 identifying(
                     endpoint.handler,
-                    auditing(endpoint, welcome(endpoint.handler, _handler(rooms, endpoint.handler))),
+                    around(endpoint, welcome(endpoint.handler, _handler(rooms, endpoint.handler))),
                 ),
             )
             for endpoint in ENDPOINTS
@@ -195,8 +217,9 @@ class _Api:
             }
         )
 
-    async def list_teams(self, _: Request) -> Response:
-        return answers.json(team_answers.listed(self._registry.teams.values()))
+    async def list_teams(self, request: Request) -> Response:
+        teams = await requests.sight(request).rows(self._registry.teams.values(), lambda team: (team.name, ""))
+        return answers.json(team_answers.listed(teams))
 
     async def openapi(self, _: Request) -> Response:
         # Asked for by few: the others need not wait for it to be loaded.
@@ -217,11 +240,18 @@ class _Api:
         else:
             teams = sorted(self._registry.teams)
             chosen = [agent for name in teams for agent in self._registry.of_team(name).values()]
+        sight = requests.sight(request)
+        chosen = await sight.rows(chosen, lambda agent: agent.key)
         if requests.header(request, b"accept") == "text/tab-separated-values":
             table = answers.agent_table(self._registry, chosen)
-            table.headers[answers.WAITING_HEADER] = str(self._services.inbox.count(team))
+            table.headers[answers.WAITING_HEADER] = str(await self._waiting(sight, team))
             return table
         return answers.json([answers.agent_object(self._registry, agent) for agent in chosen])
+
+    async def _waiting(self, sight: Sight, team: str) -> int:
+        """How many agents, or merges of people, wait for somebody, of those that the caller sees."""
+        found = await sight.rows(self._services.inbox.unattended(team), whose)
+        return len({(entry.cause.team, entry.cause.agent or entry.cause.key) for entry in found})
 
     async def up(self, request: Request) -> Response:
         order = await requests.body(request, requests.UpBody)
@@ -238,6 +268,7 @@ class _Api:
                 wait=order.wait,
                 environment=order.environment,
                 tell=tell,
+                may_go_on=lambda: requests.again(request),
             )
             if not order.dry_run:
                 # Somebody is there, also if there was nothing to do.
@@ -299,7 +330,7 @@ class _Api:
         elif team:
             find_team(self._registry, name=team)
         looks = self._services.stats.read(team=team, names=names, every=requests.interval(request))
-        return answers.lines(answers.stats(look) async for look in looks)
+        return answers.lines(streams.stats(looks, requests.sight(request)))
 
     async def attach(self, request: Request) -> Response:
         agent = self._one_agent(request)
@@ -348,7 +379,7 @@ class _Api:
             last=requests.whole_number(request, "lines"),
             follow=follow,
         )
-        return answers.lines(entry if isinstance(entry, Awaited) else answers.event(entry) async for entry in entries)
+        return answers.lines(streams.events(entries, requests.sight(request)))
 
     async def note_fixes(self, request: Request) -> Response:
         order = await requests.body(request, requests.FixesBody)

@@ -15,6 +15,7 @@ class AuditWho(Answer, frozen=True):
     uid: int
     user: str
     member: bool
+    role: str
     agent: str
     run: str
 

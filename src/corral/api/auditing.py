@@ -39,13 +39,17 @@ class Auditing:
         """The handler of a route, audited."""
         if self._audit is None:
             return handler
-        acts = endpoint.method != "GET" or endpoint.handler in _ACTING_QUESTIONS
-        around = _acting if acts else _reading
+        around = _acting if acts(endpoint) else _reading
         return around(self._audit, endpoint.handler, handler)
 
     def unrouted(self, handler: Handler) -> Handler:
         """The handler of a request that no route fits, audited: whoever tries doors leaves a trace."""
         return handler if self._audit is None else _reading(self._audit, UNKNOWN, handler)
+
+
+def acts(endpoint: Endpoint) -> bool:
+    """Whether a request of this kind may change something."""
+    return endpoint.method != "GET" or endpoint.handler in _ACTING_QUESTIONS
 
 
 def actor(request: Request) -> Actor:
@@ -71,7 +75,7 @@ def _acting(audit: Audit, verb: str, handler: Handler) -> Handler:
             return decision.trace
 
         try:
-            response = await _told(handler(request), tell)
+            response = await told(handler(request), tell)
         except Exception:
             await audit.durable(decision)
             raise
@@ -89,12 +93,12 @@ def _reading(audit: Audit, verb: str, handler: Handler) -> Handler:
             who, on = actor(request), target(request)
             return audit.noted(who, verb, on, rule=_SOCKET_RULE, outcome=outcome, detail=detail)
 
-        return await _told(handler(request), tell)
+        return await told(handler(request), tell)
 
     return audited
 
 
-async def _told(answer: Awaitable[Response], tell: Callable[[str, dict[str, object]], str]) -> Response:
+async def told(answer: Awaitable[Response], tell: Callable[[str, dict[str, object]], str]) -> Response:
     """The answer, with its trace id, once `tell` knows what it is. What the handler raises is told of and raised."""
     try:
         response = await answer

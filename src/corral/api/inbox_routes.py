@@ -8,9 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from corral.api import answers, inbox_answers, inbox_bodies, requests
-from corral.domain.inbox_records import SNOOZED, number_of
+from corral.domain.inbox_records import SNOOZED, Entry, number_of
 from corral.service.inbox import InboxService
 from corral.service.resolve import find_team
+from corral.service.sight import Sight
 from corral.supervise.registry import Registry
 
 
@@ -22,14 +23,15 @@ class InboxApi:
         self._inbox = inbox
 
     async def list_entries(self, request: Request) -> Response:
-        return answers.json(self._entries(self._team(request), everything=requests.flag(request, "all")))
+        team, everything = self._team(request), requests.flag(request, "all")
+        return answers.json(await self._entries(requests.sight(request), team, everything=everything))
 
     async def watch_entries(self, request: Request) -> Response:
-        team = self._team(request)
+        team, sight = self._team(request), requests.sight(request)
 
         async def told() -> AsyncIterator[inbox_answers.Entries]:
             while True:
-                yield self._entries(team, everything=False)
+                yield await self._entries(sight, team, everything=False)
                 await self._inbox.change()
 
         return answers.lines(told())
@@ -53,14 +55,19 @@ class InboxApi:
         snoozed = await self._inbox.snooze(who, peer, _number(request), order.seconds)
         return answers.json(inbox_answers.entry(snoozed))
 
-    def _entries(self, team: str, *, everything: bool) -> inbox_answers.Entries:
-        found = self._inbox.list(team=team, everything=everything)
+    async def _entries(self, sight: Sight, team: str, *, everything: bool) -> inbox_answers.Entries:
+        found = await sight.rows(self._inbox.list(team=team, everything=everything), whose)
         waiting = sum(entry.waits and entry.state != SNOOZED for entry in found)
         return inbox_answers.Entries(waiting=waiting, entries=[inbox_answers.entry(entry) for entry in found])
 
     def _team(self, request: Request) -> str:
         team = requests.text(request, "team")
         return find_team(self._registry, name=team).name if team else ""
+
+
+def whose(entry: Entry) -> tuple[str, str]:
+    """The team and the agent that wait."""
+    return entry.cause.team, entry.cause.agent
 
 
 def _number(request: Request) -> int:

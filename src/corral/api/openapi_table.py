@@ -12,6 +12,7 @@ from corral.api import process_answers, requests
 from corral.api.audit_table import AUDIT
 from corral.api.coordination_table import COORDINATION
 from corral.api.endpoint import AGENT, CWD, PROCESS, SINCE, STREAM, TEAM, WORK, Endpoint, Parameter, flag
+from corral.api.member_table import MEMBERS
 from corral.api.team_table import TEAMS
 from corral.service.agents import CaughtUp, LoggedOutput
 from corral.service.down import Receipt
@@ -275,6 +276,7 @@ ENDPOINTS = (
         how=STREAM,
     ),
     *AUDIT,
+    *MEMBERS,
     *COORDINATION,
     Endpoint(
         method="POST",

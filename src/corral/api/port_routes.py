@@ -28,7 +28,8 @@ class PortApi:
         return answers.json(port_answers.Port(port=port, name=name or None, agent=agent.name, team=agent.team))
 
     async def list_ports(self, request: Request) -> Response:
-        found = await self._ports.uses(self._chosen(request))
+        chosen = await requests.sight(request).rows(self._chosen(request), lambda agent: agent.key)
+        found = await self._ports.uses(chosen)
         return answers.json([port_answers.use(one) for one in found])
 
     def _chosen(self, request: Request) -> list[Agent]:

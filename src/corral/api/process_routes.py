@@ -42,7 +42,8 @@ class ProcessApi:
 
     async def list_processes(self, request: Request) -> Response:
         team, agent, cwd = _whose(request)
-        listed = await self._processes.list(team=team, agent=agent, cwd=cwd)
+        found = await self._processes.list(team=team, agent=agent, cwd=cwd)
+        listed = await requests.sight(request).rows(found, lambda one: (one[0], one[1].agent))
         return answers.json([process_answers.process(team, process) for team, process in listed])
 
     async def show_process(self, request: Request) -> Response:

@@ -20,6 +20,7 @@ from corral.domain.kv import Transaction
 from corral.domain.records import Who
 from corral.ports.dialogs import Peer
 from corral.service.process_orders import DEFAULT_LIMIT, Wanted
+from corral.service.sight import EVERYTHING, Sight
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 #: The largest honest body is a message of 1 MiB, or a corral.toml of that size with an environment.
@@ -40,6 +41,9 @@ IDENTITY = "identity"
 _NOBODY_YET = Identity(kind=PERSON)
 #: When the connection was made, in seconds after boot.
 CONNECTED = "connected"
+#: Under which names whoever decides about a request notes in it how it is to be read: its body, as bytes and taken
+#: apart; which rows of a list may be told; and how to ask once more whether it may go on.
+RAW, ORDER, SIGHT, AGAIN = "corral.raw", "corral.order", "corral.sight", "corral.again"
 #: Seconds between two looks of somebody who follows.
 SHORTEST_INTERVAL, DEFAULT_INTERVAL, LONGEST_INTERVAL = 0.1, 2.0, 86400.0
 
@@ -208,6 +212,11 @@ def header(request: Request, name: bytes) -> str:
 
 async def raw_body(request: Request, most: int = MAX_BODY) -> bytes:
     """The request's body; one that is too large is not read to its end."""
+    read: bytes | None = request.scope.get(RAW)
+    if read is not None:
+        if len(read) > most:
+            raise _too_large(most)
+        return read
     said = header(request, b"content-length")
     size = int(said) if said.isdigit() else 0
     pieces: list[bytes] = []
@@ -221,12 +230,19 @@ async def raw_body(request: Request, most: int = MAX_BODY) -> bytes:
             size += len(pieces[-1])
             more = message.get("more_body", False)
     if size > most:
-        raise WrongUseError(f"the body of the request has more than {most} bytes", "send less")
+        raise _too_large(most)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _too_large(most: int) -> WrongUseError:
+    return WrongUseError(f"the body of the request has more than {most} bytes", "send less")
 
 
 async def body(request: Request, kind: type[_T], most: int = MAX_BODY) -> _T:
     """The request's body as `kind`, or what is wrong with it."""
+    order = request.scope.get(ORDER)
+    if isinstance(order, kind):
+        return order  # what was decided about, and nothing else that the bytes could be read as
     try:
         return msgspec.json.decode(await raw_body(request, most), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -372,3 +388,16 @@ def caller_pid(request: Request) -> int:
 def peer(request: Request) -> Peer:
     """The process that asks, so that it can be told from a later one with its pid."""
     return Peer(pid=caller_pid(request), seen=request.scope["state"][CONNECTED])
+
+
+def sight(request: Request) -> Sight:
+    """Which rows of a list the caller may be told of."""
+    found: Sight = request.scope.get(SIGHT, EVERYTHING)
+    return found
+
+
+async def again(request: Request) -> None:
+    """Ask once more whether the request may go on, after something was waited for. Raises DeniedError if it may not."""
+    ask = request.scope.get(AGAIN)
+    if ask is not None:
+        await ask()

@@ -53,7 +53,8 @@ class SessionApi:
             team, agent = found.team, found.name
         elif team:
             team = find_team(self._registry, name=team).name
-        listed = await self._sessions.listed(team, agent)
+        sessions = await self._sessions.listed(team, agent)
+        listed = await requests.sight(request).rows(sessions, lambda session: (session.team, session.agent))
         return answers.json([session_answers.session(session) for session in listed])
 
     async def steer_session(self, request: Request) -> Response:

@@ -34,6 +34,10 @@ FILES = "files"
 COMMANDS = "commands"
 #: The ids of processes.
 PROCESSES = "processes"
+#: The members of a shared server, the OS users that could be, and roles that ship: a host may have others.
+MEMBERS = "members"
+USERS = "users"
+ROLES = "roles"
 
 
 class Option:

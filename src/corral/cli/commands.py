@@ -78,6 +78,7 @@ ENTRIES = tuple(
         ("daemon", "", INSTANCE, "start, stop or look at the daemon"),
         ("doctor", "", INSTANCE, "look for what is wrong on this host; --fix heals what is ours"),
         ("host", "", INSTANCE, "make this machine a shared server for several people, or undo that"),
+        ("member", "", INSTANCE, "say who belongs to this shared server, and as what"),
         ("profile", "", INSTANCE, "see what is known of coding agents, and try it on a live one"),
         ("policy", "", INSTANCE, "tell who may do what, and try rules of your own"),
         ("completion", "", INSTANCE, "print a completion script for your shell"),

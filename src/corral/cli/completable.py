@@ -2,16 +2,20 @@
 
 from collections.abc import Iterator
 
-from corral.cli.command import COMMANDS, Argument, Command, Option
+from corral.cli.command import COMMANDS, ROLES, Argument, Command, Option
 from corral.cli.commands import visible
 
 #: Prints the names of the agents (bare, or all as TEAM/AGENT) or of the teams that are up, the agents that a file
-#: declares, or the ids of processes; nothing, quietly, where none can be told. Starts nothing.
+#: declares, the ids of processes, members of a host, or its OS users; nothing, quietly, where none can be told. Starts
+#: nothing.
 ASK_AGENTS = "corral ps --short 2>/dev/null"
 ASK_FULL = "corral ps --full 2>/dev/null"
 ASK_TEAMS = "corral ps --teams 2>/dev/null"
 ASK_DECLARED = "corral up --names"
 ASK_PROCESSES = "corral proc ls -q 2>/dev/null"
+ASK_MEMBERS = "corral member ls -q 2>/dev/null"
+ASK_USERS = "getent passwd 2>/dev/null | cut -d: -f1"
+SHIPPED_ROLES = ("owner", "senior", "junior", "observer", "agent")
 
 
 def top() -> list[Command]:
@@ -58,6 +62,8 @@ def asking(script: str) -> str:
         ("TEAMS", ASK_TEAMS),
         ("DECLARED", ASK_DECLARED),
         ("PROCESSES", ASK_PROCESSES),
+        ("MEMBERS", ASK_MEMBERS),
+        ("USERS", ASK_USERS),
     ):
         script = script.replace(f"@ASK_{name}@", question)
     return script
@@ -69,4 +75,6 @@ def offer(of: Option | Argument) -> tuple[str, tuple[str, ...]]:
         return "words", of.choices
     if of.offers == COMMANDS:
         return "words", tuple(command.name for command in top())
+    if of.offers == ROLES:
+        return "words", SHIPPED_ROLES
     return of.offers, ()

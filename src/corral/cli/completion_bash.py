@@ -71,6 +71,8 @@ _corral() {
         declared) offered=$(@ASK_DECLARED@ ${file:+-f "${file/#\\~\\//$HOME/}"} 2>/dev/null) ;;
         teams) offered=$(@ASK_TEAMS@) ;;
         processes) offered=$(@ASK_PROCESSES@) ;;
+        members) offered=$(@ASK_MEMBERS@) ;;
+        users) offered=$(@ASK_USERS@) ;;
         words\\ *) offered=${kind#words } ;;
         files)
             compopt -o filenames 2>/dev/null

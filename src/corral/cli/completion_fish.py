@@ -120,7 +120,7 @@ def _values(of: Option | Argument) -> str:
     exclusive = "-x " if isinstance(of, Option) else ""
     if kind in ("agents", "declared"):
         return f"{exclusive}-a '(__corral_{kind})'"
-    if kind in ("teams", "processes"):
+    if kind in ("teams", "processes", "members", "users"):
         return f"{exclusive}-a '(@ASK_{kind.upper()}@)'"
     if kind == "words":
         return f"{exclusive}-a {_quoted(' '.join(words))}"

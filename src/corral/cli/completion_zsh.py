@@ -36,6 +36,18 @@ _corral_processes() {
     compadd -a names
 }
 
+_corral_members() {
+    local -a names
+    names=(${(f)"$(@ASK_MEMBERS@)"})
+    compadd -a names
+}
+
+_corral_users() {
+    local -a names
+    names=(${(f)"$(@ASK_USERS@)"})
+    compadd -a names
+}
+
 _corral() {
     local curcontext=$curcontext state state_descr line
     typeset -A opt_args
@@ -130,7 +142,7 @@ def _argument(argument: Argument, position: int) -> str:
 
 def _action(of: Option | Argument) -> str:
     kind, words = offer(of)
-    actions = {kind: f"_corral_{kind}" for kind in ("agents", "declared", "teams", "processes")}
+    actions = {kind: f"_corral_{kind}" for kind in ("agents", "declared", "teams", "processes", "members", "users")}
     actions |= {"files": "_files", "words": f"({' '.join(words)})"}
     # Not the blank that zsh has for this: it makes the first tab show that nothing is to be offered.
     return actions.get(kind, "( )")

@@ -49,7 +49,7 @@ def _checked(steps: "Sequence[Step]", *, as_json: bool) -> int:
     elif not steps:
         say("this host is set up: nothing is missing")
     else:
-        _list(steps)
+        list_steps(steps)
     if steps:
         raise NotFoundError(
             f"this host is not set up: {len(steps)} step{'s are' if len(steps) > 1 else ' is'} missing",
@@ -65,10 +65,11 @@ def _show(steps: "Sequence[Step]", invocation: Invocation, *, nothing: str) -> N
         say(nothing)
         return
     say("the plan:")
-    _list(steps)
+    list_steps(steps)
 
 
-def _list(steps: "Sequence[Step]") -> None:
+def list_steps(steps: "Sequence[Step]") -> None:
+    """The steps of a plan, a line each."""
     colour = takes_colour(sys.stdout)
     for step in steps:
         say(f"  • {plain(step.about)}  {paint(f'({plain(step.why)})', DIM, colour)}")

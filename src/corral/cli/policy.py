@@ -8,33 +8,53 @@ from corral.cli.table import lines
 from corral.client.answers import Record
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, WrongUseError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from corral.places import Places
+
 #: Commands whose verb is called otherwise.
 _VERBS = {"exec": "execute", "inbox": "list_entries", "ps": "list_agents", "rm": "remove", "approve": "answer_entry"}
 _MODES = ("observe", "drive", "moderate")
 
 
 def check(invocation: Invocation) -> int:
-    from corral.wiring_policy import check as decide
-
-    verb = invocation.word("VERB")
-    answer = decide(
-        invocation.places,
-        {
-            "verb": _VERBS.get(verb, verb.replace("-", "_")),
-            "who": invocation.text("as") or _user(),
-            "on": "".join(invocation.words("ON")),
-            "role": invocation.text("role") or "",
-            "owner": invocation.text("owner") or "",
-            "owner_role": invocation.text("owner-role") or "",
-            "teams": tuple(invocation.texts("team")),
-            "facts": _facts(invocation),
-        },
-    )
+    places, verb = invocation.places, invocation.word("VERB")
+    asked = {
+        "verb": _VERBS.get(verb, verb.replace("-", "_")),
+        "who": invocation.text("as") or _user(),
+        "on": "".join(invocation.words("ON")),
+        "role": invocation.text("role") or "",
+        "owner": invocation.text("owner") or "",
+        "owner_role": invocation.text("owner-role") or "",
+    }
+    teams, facts = invocation.texts("team"), _facts(invocation)
+    answer = _by_daemon(places, asked, teams, facts) if places.of_host else _here(places, asked, teams, facts)
     if invocation.json:
         write_json(answer)
     else:
         _tell(answer)
     return 0 if answer["allow"] is True else RefusedError.exit_code
+
+
+def _here(places: "Places", asked: "dict[str, str]", teams: "list[str]", facts: "dict[str, str]") -> Record:
+    from corral.wiring_policy import check as decide
+
+    return decide(places, {**asked, "teams": tuple(teams), "facts": facts})
+
+
+def _by_daemon(places: "Places", asked: "dict[str, str]", teams: "list[str]", facts: "dict[str, str]") -> Record:
+    """On a shared server: rules and members are the daemon's, and nobody else can read them."""
+    from corral.client.answers import ask
+    from corral.client.start import ensure_daemon
+    from corral.client.wire import target
+
+    ensure_daemon(places)
+    given = [
+        *((key, value or None) for key, value in asked.items()),
+        *(("in_team", team) for team in teams),
+        *(("fact", f"{key}={value}") for key, value in facts.items()),
+    ]
+    return ask(places, "GET", target("/v1/policy/check", given))
 
 
 def _facts(invocation: Invocation) -> "dict[str, str]":
@@ -68,6 +88,8 @@ def _tell(answer: Record) -> None:
 def test(invocation: Invocation) -> int:
     from corral.wiring_policy import test as tried
 
+    if not invocation.words("DIR"):
+        _must_be_readable(invocation.places)
     directory = "".join(invocation.words("DIR")) or invocation.places.policy
     if not os.path.isdir(directory):
         raise NotFoundError(f"there is no directory {directory}", "name the one that your policy is in")
@@ -96,6 +118,7 @@ def test(invocation: Invocation) -> int:
 def show(invocation: Invocation) -> int:
     from corral.wiring_policy import show as shown
 
+    _must_be_readable(invocation.places)
     answer = shown(invocation.places, invocation.text("to"))
     if invocation.json:
         write_json(answer)
@@ -111,6 +134,15 @@ def show(invocation: Invocation) -> int:
     for row in _rows(tables) if isinstance(tables, dict) else ():
         say(plain(row))
     return 0
+
+
+def _must_be_readable(places: "Places") -> None:
+    """On a shared server the files are the daemon's. What nobody can read is not to look as if there were none."""
+    if places.of_host and not os.access(places.home, os.X_OK):
+        raise RefusedError(
+            "the policy of this host is read by its daemon and by root alone",
+            "sudo corral policy show; or ask about one thing: corral policy check",
+        )
 
 
 def _rows(tables: Record) -> "list[str]":

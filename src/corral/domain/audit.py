@@ -39,11 +39,13 @@ _HEX = frozenset("0123456789abcdef")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who did it: the OS user as the kernel names it, whether that is a member, and the agent and its run, if any."""
+    """Who did it: the OS user as the kernel names it, whether that is a member and of which role, and the agent and its
+    run, if any."""
 
     uid: int
     user: str
     member: bool = False
+    role: str = ""
     agent: str = ""
     run: str = ""
 
@@ -155,7 +157,8 @@ def _body(number: int, note: Note, previous: str) -> dict[str, object]:
 
 
 def _who_object(who: Actor) -> dict[str, object]:
-    return {"uid": who.uid, "user": who.user, "member": who.member, "agent": who.agent, "run": who.run}
+    whose = {"uid": who.uid, "user": who.user, "member": who.member, "role": who.role}
+    return {**whose, "agent": who.agent, "run": who.run}
 
 
 def _on_object(on: Target) -> dict[str, object]:
@@ -199,6 +202,7 @@ def _entry(body: object) -> Entry:
                 uid=_number(who["uid"]),
                 user=_text(who["user"]),
                 member=_flag(who["member"]),
+                role=_text(who.get("role", "")),
                 agent=_text(who["agent"]),
                 run=_text(who["run"]),
             ),

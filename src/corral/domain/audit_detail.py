@@ -73,6 +73,7 @@ def bounded_actor(who: Actor) -> Actor:
         uid=who.uid,
         user=field_text(who.user),
         member=who.member,
+        role=field_text(who.role),
         agent=field_text(who.agent),
         run=field_text(who.run),
     )

@@ -57,6 +57,7 @@ def _facts(entry: Entry) -> dict[str, str]:
         "uid": str(note.who.uid),
         "user": note.who.user,
         "member": "true" if note.who.member else "false",
+        "role": note.who.role,
         "agent": note.who.agent,
         "run": note.who.run,
         "verb": note.verb,

@@ -23,7 +23,8 @@ _DURATIONS = {
 class AuditTerms:
     """How the audit trail is kept."""
 
-    enabled: bool = False
+    #: None: not said. Then a shared server has one, and others have none.
+    enabled: bool | None = None
     #: A file of entries is closed when it has so many bytes, or its first entry is so many seconds old.
     segment_size: int = 16 << 20
     segment_age: float = 7 * _DAY
@@ -61,7 +62,7 @@ def read_terms(file: str, text: str) -> AuditTerms:
         return DEFAULT_AUDIT_TERMS
     table.only(_KEYS)
     terms = AuditTerms(
-        enabled=table.take("enabled", bool, "enabled = true") or False,
+        enabled=table.take("enabled", bool, "enabled = true"),
         segment_size=_size(table, "segment_size", DEFAULT_AUDIT_TERMS.segment_size),
         segment_age=_duration(table, "segment_age", DEFAULT_AUDIT_TERMS.segment_age),
         keep_size=_size(table, "keep_size", DEFAULT_AUDIT_TERMS.keep_size),

@@ -59,6 +59,12 @@ class RefusedError(CorralError):
     exit_code = 4
 
 
+class DeniedError(RefusedError):
+    """The policy of a shared server does not allow it. Nothing was changed."""
+
+    code = "denied"
+
+
 class ResidueError(CorralError):
     """Something was left behind; the receipt names it."""
 

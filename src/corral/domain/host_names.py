@@ -7,6 +7,8 @@ MEMBERS = "corral-members"
 AGENTS = "corral-agents"
 GROUPS = (USER, MEMBERS, AGENTS)
 SHELL = "/usr/sbin/nologin"
+#: Below are people and agents no more, but accounts of the system.
+LOWEST_UID = 1000
 
 HOME = "/var/lib/corral"
 RUNTIME = "/run/corral"

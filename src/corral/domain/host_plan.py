@@ -17,6 +17,7 @@ from corral.domain.host_names import (
     HOME,
     KEEPER_SERVICE,
     KEEPER_SERVICE_FILE,
+    LOWEST_UID,
     NOTES,
     RUNTIME,
     SERVICE,
@@ -35,6 +36,12 @@ ENABLE_SERVICE = "enable_service"
 START_SERVICE = "start_service"
 RELOAD_MANAGER = "reload_manager"
 LINGER_ON = "linger_on"
+JOIN_MEMBERS = "join_members"
+JOIN_AGENTS = "join_agents"
+LEAVE_MEMBERS = "leave_members"
+LEAVE_AGENTS = "leave_agents"
+JOIN_USER = "join_user"
+LEAVE_USER = "leave_user"
 DISABLE_SERVICE = "disable_service"
 STOP_KEEPER = "stop_keeper"
 LINGER_OFF = "linger_off"
@@ -46,8 +53,6 @@ DELETE_GROUP = "delete_group"
 
 DIRECTORY = "directory"
 FILE = "file"
-#: Below are people and agents no more, but accounts of the system.
-LOWEST_UID = 1000
 
 
 @dataclass(frozen=True)
@@ -145,14 +150,8 @@ def setup(wanted: Layout, seen: Seen) -> list[Step]:
 def remove(wanted: Layout, seen: Seen, *, purge: bool) -> list[Step]:
     """What takes all of it away again, rights first. Without `purge`, data stays and with it the names that own it."""
     steps = list(_disarm(wanted, seen))
-    for person in seen.people:
-        if person.has_keeper:
-            about = f"stop {KEEPER_SERVICE} of {person.name}; terminals and agents stay"
-            steps.append(Step(STOP_KEEPER, person.name, about, "it runs"))
-    steps.extend(
-        Step(LINGER_OFF, name, f"turn linger of {name} off again", "it was turned on for Corral")
-        for name in seen.linger_notes
-    )
+    steps.extend(stop_keeper(person.name) for person in seen.people if person.has_keeper)
+    steps.extend(linger_off(name) for name in seen.linger_notes)
     steps.extend(_remove_files(wanted, seen))
     steps.extend(_tidy(wanted, seen))
     if purge:
@@ -178,6 +177,21 @@ def left_behind(wanted: Layout, seen: Seen, *, purge: bool) -> list[str]:
     left += [f"{one.path} with its data" for one in wanted.directories if one.data and one.path in seen.paths]
     names = [f"the user {USER}"] if seen.user is not None else []
     return [*left, *names, *(f"the group {name}" for name in GROUPS if name in seen.groups)]
+
+
+def linger_on(user: str) -> Step:
+    """For whoever is to have a keeper here."""
+    return Step(LINGER_ON, user, f"turn linger of {user} on: the keeper runs without a log-in", "linger is off")
+
+
+def linger_off(user: str) -> Step:
+    """For whoever has a note that it was turned on."""
+    return Step(LINGER_OFF, user, f"turn linger of {user} off again", "it was turned on for Corral")
+
+
+def stop_keeper(user: str) -> Step:
+    """For whoever has one that runs."""
+    return Step(STOP_KEEPER, user, f"stop {KEEPER_SERVICE} of {user}; terminals and agents stay", "it runs")
 
 
 def _refuse_a_foreign_user(seen: Seen) -> None:
@@ -240,8 +254,7 @@ def _people(seen: Seen, unit_changed: bool) -> Iterator[Step]:
                 "they changed",
             )
         if not person.lingers:
-            about = f"turn linger of {person.name} on: the keeper runs without a log-in"
-            yield Step(LINGER_ON, person.name, about, "linger is off")
+            yield linger_on(person.name)
 
 
 def _disarm(wanted: Layout, seen: Seen) -> Iterator[Step]:

@@ -59,7 +59,7 @@ class Inbox:
         """The entry of that number, or `NotFoundError`."""
         entry = self._entries.get(number)
         if entry is None:
-            raise NotFoundError(f"there is no entry {number}", "corral inbox --all shows those that there are")
+            raise no_entry(number)
         return entry
 
     def __iter__(self) -> Iterator[Entry]:
@@ -220,3 +220,8 @@ def _place(entry: Entry) -> tuple[str, str, str]:
 
 def _same(one: Cause, other: Cause) -> bool:
     return (one.team, one.agent, one.kind, one.key) == (other.team, other.agent, other.kind, other.key)
+
+
+def no_entry(number: int) -> NotFoundError:
+    """What is said of an entry that there is not."""
+    return NotFoundError(f"there is no entry {number}", "corral inbox --all shows those that there are")

@@ -7,7 +7,7 @@ list, of which only those rows are told that the caller may know (`ROWS`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 #: Where the decision is, in Rego: `data.corral.decision`.
@@ -75,6 +75,11 @@ class Question:
     on: Target
     #: What counts for this verb alone: `mode` of attach, `role` of the member that is added or removed.
     facts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Hashable:
+        """What tells it from other questions: the same documents have the same, and others another."""
+        return self.verb, self.who, self.on, tuple(sorted(self.facts.items())) if self.facts else ()
 
     def document(self) -> dict[str, object]:
         """The `input` of a policy. The same question is the same document, with its keys in the same order."""

@@ -27,7 +27,7 @@ class Role:
     grants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: The roles whose people it looks after (the scope `below`).
     over: tuple[str, ...] = ()
-    #: The roles that it may give to members, and take from them.
+    #: The roles that it may give to members, and take from them; `any` for all there are.
     gives: tuple[str, ...] = ()
 
 

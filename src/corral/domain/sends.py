@@ -179,10 +179,7 @@ class Line:
         """The message of that id, or `NotFoundError`."""
         number = self._numbers.get(message)
         if number is None:
-            raise NotFoundError(
-                f"there is no receipt of a message {message}",
-                f"the last {KEPT_RECEIPTS} are kept; corral events has more",
-            )
+            raise no_receipt(message)
         return self._sends[number]
 
     def waiting(self, key: tuple[str, str]) -> Sequence[Send]:
@@ -214,3 +211,10 @@ class Line:
             ),
             None,
         )
+
+
+def no_receipt(message: str) -> NotFoundError:
+    """What is said of a message that there is no receipt of."""
+    return NotFoundError(
+        f"there is no receipt of a message {message}", f"the last {KEPT_RECEIPTS} are kept; corral events has more"
+    )

@@ -47,6 +47,12 @@ deny["gives_too_much"] := reason if {
 
 gives_within_bounds if input["with"].role in data.tables.roles[role].gives
 
+# Also a role that a host has added, and one that there is not: whoever carries it out says which there are.
+gives_within_bounds if {
+	"any" in data.tables.roles[role].gives
+	is_string(input["with"].role)
+}
+
 # Whoever has the role of agents and cannot show which one it is, is none.
 deny["unknown_agent"] := reason if {
 	input.who.role == "agent"

@@ -20,10 +20,15 @@ class Reached:
 
 
 class AuditTrail(Protocol):
-    """The trail, for one event loop, which never waits for the disk. What cannot be written is a `RefusedError`."""
+    """The trail, for one event loop, which waits for no disk. What cannot be written is a `RefusedError`."""
 
     async def append(self, notes: Sequence[Note]) -> Reached:
         """Return when the kernel has all of them: they outlive this process. Raises, and then none is in the trail."""
+        ...
+
+    def append_now(self, notes: Sequence[Note]) -> Reached | None:
+        """As `append`, before this returns; None, and none is in the trail, if it would take longer than to hand some
+        lines to the kernel."""
         ...
 
     async def sync(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Protocol
 
 from corral.domain.policy import Caller, Decision, Question, Target
@@ -13,6 +14,9 @@ class Policy(Protocol):
     async def decide(self, question: Question) -> Decision:
         """May this be done? Never raises: without an answer, in time and in order, it is a denial that says why."""
 
+    def known(self, question: Question) -> Decision | None:
+        """What `decide` would say, if it is known without asking anybody; else None."""
+
     async def close(self) -> None:
         """Let go of what it holds. Nothing is asked of it any more."""
 
@@ -21,10 +25,16 @@ class Facts(Protocol):
     """What is known of people and of what is theirs, for whoever asks about somebody else's request."""
 
     def caller(self, user: str) -> Caller | None:
-        """The person as a policy sees them; None if nothing is known of them."""
+        """The person as a policy sees them; None if nothing is known of them.
+
+        With the uid that they became a member with: whoever comes with another is somebody else who got their name.
+        """
 
     def target(self, team: str, agent: str) -> Target | None:
         """The agent, or without a name the team, with whose it is; None if there is none of that name."""
+
+    def stamp(self) -> Hashable:
+        """Another one whenever something may be said otherwise than before, or names may mean something else."""
 
 
 class NoFacts:
@@ -35,3 +45,6 @@ class NoFacts:
 
     def target(self, team: str, agent: str) -> Target | None:  # noqa: ARG002 - the port's
         return None
+
+    def stamp(self) -> Hashable:
+        return 0

@@ -39,8 +39,8 @@ RESUMED = "audit.resumed"
 MOST_WAITING = 10_000
 #: So many in line, and whoever reads waits as well: nobody is faster than the disk for long.
 _CROWDED = 2_000
-#: Written at once.
-_BATCH = 1_000
+#: Written at once by the thread, and by the event loop itself.
+_BATCH, _AT_ONCE = 1_000, 16
 #: What nobody waits for is written so soon, or with so many others, or with the next that somebody waits for.
 _SOON_SECONDS, _SOON_ENTRIES = 0.02, 200
 #: So soon what nobody waits for is on the disk.
@@ -84,8 +84,11 @@ class Audit:
         self._trouble: CorralError | None = None
         #: The last entry that was written, and the last one that is on the disk.
         self._written = self._synced = 0
+        #: How many entries no signature vouches for, when the last was written.
+        self._unsigned = 0
         self._sync_waiters: list[tuple[int, asyncio.Future[None]]] = []
         self._syncing = False
+        self._syncer: asyncio.Task[None] | None = None
         self._sync_timer: asyncio.TimerHandle | None = None
         self._checkpoint_timer: asyncio.TimerHandle | None = None
         self._grew = asyncio.Event()
@@ -113,6 +116,23 @@ class Audit:
         self._begin_sync()
         return Decision(note=note, number=number)
 
+    async def decided_each(
+        self,
+        who: Actor,
+        verb: str,
+        each: Sequence[tuple[Target, str]],
+        *,
+        allowed: bool,
+        outcome: str = "",
+        detail: Mapping[str, object] | None = None,
+    ) -> Decision:
+        """As `decided`, of a request that is about several things, each with its rule: an entry each, of one trace."""
+        trace = secrets.token_hex(8)
+        notes = [self._note(who, verb, on, allowed, rule, outcome, detail or {}, trace) for on, rule in each]
+        number = await self._asked(*notes)
+        self._begin_sync()
+        return Decision(note=notes[-1], number=number)
+
     async def durable(self, decision: Decision) -> None:
         """Return when the decision is on the disk. Raises if it never will be."""
         if decision.number > self._synced:
@@ -125,6 +145,11 @@ class Audit:
         """Tell what came of a decision: an entry with the same trace id. It is written in its turn."""
         said = decision.note
         self._told(self._note(said.who, said.verb, said.on, said.allowed, said.rule, outcome, detail or {}, said.trace))
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `ready` would return at once."""
+        return self._trouble is None and len(self._line) < _CROWDED
 
     async def ready(self) -> None:
         """Return at once if what is told can be written, as far as is known; else try, and raise if it cannot.
@@ -176,13 +201,36 @@ class Audit:
 
     # Writing
 
-    async def _asked(self, note: Note) -> int:
-        """Return when it is written, with its number. Raises if it cannot be."""
-        written: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._line.append((note, written))
+    async def _asked(self, *notes: Note) -> int:
+        """Return when they are written, with the number of the last. Raises if they cannot be."""
+        reached = self._written_now(notes)
+        if reached is not None:
+            return reached.number
+        waiting = [asyncio.get_running_loop().create_future() for _ in notes]
+        self._line.extend(zip(notes, waiting, strict=True))
         self._begin_writing()
         # Whoever asked may go away; its decision is written all the same.
-        return await asyncio.shield(written)
+        return await asyncio.shield(waiting[-1])
+
+    def _written_now(self, notes: Sequence[Note]) -> Reached | None:
+        """Write them at once, behind what is in line, if nobody writes and it is no more than a page: that takes less
+        time than to have it done by a thread. None if it is not, or cannot be: then the thread tries, and says why.
+        """
+        line, count = self._line, len(self._line) + len(notes)
+        # What is signed on the way, or failed before, takes its time.
+        is_due = self._unsigned + count >= self._terms.checkpoint_entries
+        if self._writing or is_due or self._trouble is not None or self._lost or count > _AT_ONCE:
+            return None
+        try:
+            reached = self._trail.append_now([*(note for note, _ in line), *notes])
+        except CorralError:
+            return None
+        if reached is not None:
+            self._line = []
+            before = Reached(number=reached.number - len(notes), unsigned=reached.unsigned)
+            self._settle(line, before)
+            self._written = reached.number
+        return reached
 
     def _told(self, note: Note) -> None:
         if self._kept >= MOST_WAITING:
@@ -218,7 +266,9 @@ class Audit:
                     self._refuse(line, error)
                     return
                 self._trouble = None
-                await self._settle(line, reached)
+                self._settle(line, reached)
+                if reached.unsigned >= self._terms.checkpoint_entries:
+                    await self._checkpoint()
         finally:
             self._writing = False
 
@@ -234,9 +284,9 @@ class Audit:
                 written.set_exception(error)
                 written.exception()  # whoever asked may have gone away
 
-    async def _settle(self, line: Sequence[tuple[Note, asyncio.Future[int] | None]], reached: Reached) -> None:
+    def _settle(self, line: Sequence[tuple[Note, asyncio.Future[int] | None]], reached: Reached) -> None:
         first = reached.number - len(line) + 1
-        self._written = reached.number
+        self._written = max(self._written, reached.number)
         for at, (_, written) in enumerate(line):
             if written is None:
                 self._kept -= 1
@@ -247,9 +297,8 @@ class Audit:
         loop = asyncio.get_running_loop()
         if self._sync_timer is None:
             self._sync_timer = loop.call_later(_SYNC_SECONDS, self._sync_in_time)
-        if reached.unsigned >= self._terms.checkpoint_entries:
-            await self._checkpoint()
-        elif self._checkpoint_timer is None:
+        self._unsigned = reached.unsigned
+        if self._checkpoint_timer is None:
             self._checkpoint_timer = loop.call_later(self._terms.checkpoint_every, self._checkpoint_in_time)
 
     # The disk
@@ -262,7 +311,7 @@ class Audit:
     def _begin_sync(self) -> None:
         if not self._syncing:
             self._syncing = True
-            self._background.spawn(self._sync_all(), name="audit sync")
+            self._syncer = self._background.spawn(self._sync_all(), name="audit sync")
 
     async def _sync_all(self) -> None:
         try:
@@ -359,8 +408,9 @@ class Audit:
                 timer.cancel()
         if self._line:
             self._begin_writing()
-        if self._writer is not None:
-            await self._writer
+        for under_way in (self._writer, self._syncer):
+            if under_way is not None:
+                await under_way
         if self._line or self._lost:
             log.error("%d entries of the audit trail could not be written", len(self._line) + self._lost)
         try:

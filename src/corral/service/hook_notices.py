@@ -95,6 +95,10 @@ class HookNotices:
         sender, text = shown(send.by.user) if send.by.uid >= 0 else "Corral", self._sends.text(send)
         return typed_words(sender, text), seen_words(sender, text)
 
+    def offered_to(self, receipt: str) -> tuple[str, str] | None:
+        """The agent that an offer was made to, by team and name; None if it is made no more."""
+        return next((key for key, one in self._offers.items() if one.receipt == receipt), None)
+
     async def told(self, who: Who, receipt: str) -> Offer:
         """A hook has handed on what it was offered, and that is on the disk. `NotFoundError` if the offer is made no
         more.

@@ -82,10 +82,9 @@ class InboxService:
         """One entry, or `NotFoundError`."""
         return self._inbox.get(number).at(self._now())
 
-    def count(self, team: str = "") -> int:
-        """How many agents, or merges of people, wait for somebody and do not rest."""
-        waiting = [entry.cause for entry in self.list(team=team) if entry.state != SNOOZED]
-        return len({(cause.team, cause.agent or cause.key) for cause in waiting})
+    def unattended(self, team: str = "") -> Sequence[Entry]:
+        """What waits for somebody and does not rest."""
+        return [entry for entry in self.list(team=team) if entry.state != SNOOZED]
 
     def waiting(self, team: str, agent: str, *kinds: str) -> Sequence[Entry]:
         """Those of an agent that wait, of these kinds."""

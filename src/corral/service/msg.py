@@ -88,6 +88,15 @@ class Msg:
         """The one whom a word means."""
         return msg_parties.party(word, sender=asking, team=self._team(asking, team, cwd), known=self._known())
 
+    def knows(self, party: str) -> bool:
+        """True if there is mail of this party, also of an agent that is gone."""
+        return self._mail.knows(party)
+
+    @property
+    def people(self) -> frozenset[str]:
+        """All people who can be written to."""
+        return frozenset(self._people | {self._owner})
+
     def _team(self, asking: str, team: str, cwd: str) -> Callable[[], str]:
         own = asking.partition("/")[0] if "/" in asking else ""
         return lambda: find_team(self._registry, name=team or own, cwd=cwd).name
@@ -97,7 +106,7 @@ class Msg:
             team: {name: agent.declared_as or name for name, agent in self._registry.of_team(team).items()}
             for team in self._registry.teams
         }
-        return Known(agents=agents, people=self._people | {self._owner})
+        return Known(agents=agents, people=self.people)
 
     # Sending
 

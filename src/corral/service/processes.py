@@ -154,7 +154,7 @@ class Processes:
     async def find(self, process: str, *, team: str, agent: str, cwd: str) -> Place:
         """Where the process of that id is. With a team or an agent, only theirs are meant."""
         if not is_process_id(process):
-            raise _no_process(process)
+            raise no_process(process)
         if agent:
             found = find_agent(self._registry, team=team, agent=agent, cwd=cwd)
             return Place(found.team, found.name, process)
@@ -162,7 +162,7 @@ class Processes:
             await self.list(team=team, agent="", cwd="")
         owner = self._owners.get(process)
         if owner not in self._registry.agents or (team and owner[0] != team):
-            raise _no_process(process)
+            raise no_process(process)
         return Place(*owner, process)
 
     async def get(self, place: Place) -> Process:
@@ -261,7 +261,8 @@ def _check(question: Question) -> None:
     process_orders.check_seconds("wait", question.wait)
 
 
-def _no_process(process: str) -> NotFoundError:
+def no_process(process: str) -> NotFoundError:
+    """What is said of a process that there is not."""
     return NotFoundError(f"there is no process {process[:100]}", "corral proc ls shows those there are")
 
 

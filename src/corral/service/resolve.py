@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from corral.domain.errors import NotFoundError, WrongUseError
 from corral.domain.records import Agent, Team
-from corral.supervise.registry import Registry
 
 
-def find_team(registry: Registry, *, name: str = "", file: str = "", cwd: str = "") -> Team:
+class Roster(Protocol):
+    """The teams and agents that there are, or those of them that somebody may know of."""
+
+    @property
+    def teams(self) -> Mapping[str, Team]: ...
+
+    @property
+    def agents(self) -> Mapping[tuple[str, str], Agent]: ...
+
+    def named(self, name: str) -> list[Agent]:
+        """The agents of that name, of whatever team."""
+
+    def of_team(self, team: str) -> Mapping[str, Agent]:
+        """The agents of a team by name, in the order of its file."""
+
+    def agent(self, team: str, name: str) -> Agent:
+        """The agent, or NotFoundError."""
+
+
+def find_team(registry: Roster, *, name: str = "", file: str = "", cwd: str = "") -> Team:
     """The team of that name or file; else the one whose directory or worktree is around `cwd`; else the only one."""
     if name:
         team = registry.teams.get(name)
@@ -38,11 +57,11 @@ def find_team(registry: Registry, *, name: str = "", file: str = "", cwd: str = 
     raise WrongUseError(f"which team? there are: {choices}", "name it with --team, or go to its directory")
 
 
-def find_agent(registry: Registry, *, team: str, agent: str, cwd: str) -> Agent:
+def find_agent(registry: Roster, *, team: str, agent: str, cwd: str) -> Agent:
     """The agent of that name in the named team, in the team around `cwd`, or the only agent of that name."""
     if team:
         return registry.agent(find_team(registry, name=team).name, agent)
-    found = [record for record in registry.agents.values() if record.name == agent]
+    found = registry.named(agent)
     if len(found) == 1:
         return found[0]
     if not found:
@@ -57,7 +76,7 @@ def find_agent(registry: Registry, *, team: str, agent: str, cwd: str) -> Agent:
     raise WrongUseError(f"{agent} is in several teams: {choices}", "give it as TEAM/AGENT")
 
 
-def find_asking(registry: Registry, *, team: str, agent: str, cwd: str) -> tuple[Team, Agent | None]:
+def find_asking(registry: Roster, *, team: str, agent: str, cwd: str) -> tuple[Team, Agent | None]:
     """The team that somebody asks about, and the agent in whose name, if it is one."""
     if not agent:
         return find_team(registry, name=team, cwd=cwd), None
@@ -66,7 +85,7 @@ def find_asking(registry: Registry, *, team: str, agent: str, cwd: str) -> tuple
 
 
 def find_agents(
-    registry: Registry, *, team: str, agents: Sequence[str], everyone: bool, cwd: str
+    registry: Roster, *, team: str, agents: Sequence[str], everyone: bool, cwd: str
 ) -> tuple[Team, list[str]]:
     """A team and the names of some of its agents, in the order of the file."""
     if everyone:
@@ -83,7 +102,7 @@ def find_agents(
     return registry.teams[only], [name for name in registry.of_team(only) if name in wanted]
 
 
-def _around(registry: Registry, cwd: str) -> list[Team]:
+def _around(registry: Roster, cwd: str) -> list[Team]:
     """Teams whose directory, or the worktree of an agent of theirs, is `cwd` or above it; only the nearest."""
     if not cwd:
         return []

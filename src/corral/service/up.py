@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -50,12 +50,16 @@ class Up:
         wait: float | None = None,
         environment: Mapping[str, str],
         tell: Tell,
+        may_go_on: Callable[[], Awaitable[None]] | None = None,
     ) -> UpResult:
         """Start what is missing, leave alone what matches, say what differs.
 
         What Corral itself had stopped for good is started for a person only. Comes back once all has started that can
         start now. With `wait`, once nobody is in line any more who could start
         without anybody doing something for it, or after so many seconds.
+
+        `may_go_on` is asked when nobody else can have a team of that name started or ended any more, and raises if it
+        may not: who has the team may be another by then.
         """
         result = await self._do(
             who,
@@ -66,6 +70,7 @@ class Up:
             dry_run=dry_run,
             environment=environment,
             tell=tell,
+            may_go_on=may_go_on,
         )
         return result if wait is None or dry_run else await until_started(self._registry, result, wait, tell)
 
@@ -80,9 +85,12 @@ class Up:
         dry_run: bool,
         environment: Mapping[str, str],
         tell: Tell,
+        may_go_on: Callable[[], Awaitable[None]] | None,
     ) -> UpResult:
         team = spec.parse(text, file)
         async with self._supervisor.lock(team.name):
+            if may_go_on is not None:
+                await may_go_on()
             self._refuse_other_file(team)
             await self._supervisor.be_certain(team.name)
             prints = fingerprints(team.agents, self._context.store.salt, base=team.base)

@@ -33,6 +33,16 @@ _NOTE_SECONDS = 0.02
 _Noted = tuple[Who, float, NewEvent]
 
 
+def no_agent(team: str, name: str, known: Iterable[str]) -> NotFoundError:
+    """What is said of an agent that a team does not have; `known` are those that it has."""
+    return NotFoundError(f"team {team} has no agent {name}", f"its agents are: {', '.join(known) or 'none'}")
+
+
+def _place(agent: Agent | None) -> object:
+    """Whose an agent is and where, as far as that says who may do what to it and what its name means."""
+    return agent and (agent.user, agent.workspace, agent.workspace_kind)
+
+
 class Registry:
     """Teams and agents by name."""
 
@@ -50,6 +60,8 @@ class Registry:
         self._watchers: list[Callable[[Collection[tuple[str, str]]], None]] = []
         self.teams: dict[str, Team] = {}
         self.agents: dict[tuple[str, str], Agent] = {}
+        #: Another one whenever there are other teams or agents, or they are somebody else's or somewhere else.
+        self.version = 0
         #: What each agent does now; observed, and never stored.
         self._activity: dict[tuple[str, str], Activity] = {}
         self._activity_watchers: list[Callable[[tuple[str, str], Activity], None]] = []
@@ -66,6 +78,7 @@ class Registry:
         snapshot = await self._store.load()
         self.teams = {team.name: team for team in snapshot.teams}
         self.agents = {agent.key: agent for agent in snapshot.agents}
+        self.version += 1
         self._mark_rest()
 
     def watch_agents(self, tell: Callable[[Collection[tuple[str, str]]], None]) -> None:
@@ -127,9 +140,12 @@ class Registry:
         """The agent, or NotFoundError."""
         agent = self.agents.get((team, name))
         if agent is None:
-            known = ", ".join(self.of_team(team)) or "none"
-            raise NotFoundError(f"team {team} has no agent {name}", f"its agents are: {known}")
+            raise no_agent(team, name, self.of_team(team))
         return agent
+
+    def named(self, name: str) -> list[Agent]:
+        """The agents of that name, of whatever team."""
+        return [agent for agent in self.agents.values() if agent.name == name]
 
     async def commit(
         self,
@@ -169,6 +185,8 @@ class Registry:
             self.health.pop(key, None)
             self.last_news.pop(key, None)
             self._notices.pop(key, None)
+        if teams or drop_teams or drop_agents:
+            self.version += 1
         self._tell(drop_agents)
         self._mark_rest()
         self._wake_readers()
@@ -230,6 +248,8 @@ class Registry:
         self._journal_grew = asyncio.Event()
 
     def _remember(self, agents: Sequence[Agent]) -> None:
+        if any(_place(agent) != _place(self.agents.get(agent.key)) for agent in agents):
+            self.version += 1
         self.agents.update((agent.key, agent) for agent in agents)
         self._tell([agent.key for agent in agents])
 

@@ -24,7 +24,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 SUITE = "trixie"
 PACKAGES = (
     "systemd systemd-sysv dbus dbus-user-session libpam-systemd tmux python3 python3-venv procps iproute2 git sudo "
-    "openssh-server openssh-client strace"
+    "openssh-server openssh-client strace libatomic1"
 ).split()
 
 _LOCK = REPOSITORY / "requirements-dev.lock"

@@ -77,6 +77,8 @@ def shared_server(*members: User) -> Iterator[None]:
             add_member(member)
         if members:
             host("setup", "--yes")
+        for member in members:
+            system("corral", "member", "add", member.name, "--role", "junior")
         yield
     finally:
         tidy(*members)

@@ -48,3 +48,9 @@ def test_tools_are_found_in_the_system_and_not_by_path(own_directory: Path) -> N
     os.environ["PATH"] = str(own_directory)
     done = tools.ask("sh", "-c", "echo $PATH")
     assert done.stdout.strip() == "/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def test_what_cannot_be_loaded_is_told() -> None:
+    assert installation.cannot_load("json") == ""
+    assert installation.cannot_load("corral_has_no_such_module").startswith("ModuleNotFoundError: No module named")
+    assert installation.cannot_load("os; os._exit(7)") == "it ended with 7"

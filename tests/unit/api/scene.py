@@ -22,6 +22,8 @@ from corral.ports.keeper import Keeper
 from corral.service import send_answers
 from corral.service.agent_hooks import AgentHooks
 from corral.service.agents import Agents
+from corral.service.audit import Audit
+from corral.service.authority import Authority
 from corral.service.belongings import Belongings
 from corral.service.context import Context
 from corral.service.down import Down
@@ -90,9 +92,9 @@ class Scene:
         #: All waits that are under way.
         self.waits = waits
 
-    async def ask(self, method: str, target: str, body: object = None) -> Reply:
-        """One request, over a connection of its own."""
-        reader, writer = await self.begin(method, target, body)
+    async def ask(self, method: str, target: str, body: object = None, *, agent: str = "") -> Reply:
+        """One request, over a connection of its own; as an agent, or as a person."""
+        reader, writer = await self.begin(method, target, body, agent=agent)
         try:
             head, _, content = (await reader.read()).partition(b"\r\n\r\n")
             return Reply(int(head.split(b" ")[1]), content)
@@ -100,13 +102,15 @@ class Scene:
             writer.close()
 
     async def begin(
-        self, method: str, target: str, body: object = None
+        self, method: str, target: str, body: object = None, *, agent: str = ""
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A request whose answer is not waited for."""
         content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         reader, writer = await asyncio.open_unix_connection(self.socket, limit=1 << 26)
+        who = f"X-Corral-Agent: {agent}\r\n" if agent else ""
         head = (
-            f"{method} {target} HTTP/1.1\r\nHost: corral\r\nContent-Length: {len(content)}\r\nConnection: close\r\n\r\n"
+            f"{method} {target} HTTP/1.1\r\nHost: corral\r\n{who}"
+            f"Content-Length: {len(content)}\r\nConnection: close\r\n\r\n"
         )
         writer.write(head.encode() + content)
         return reader, writer
@@ -135,8 +139,10 @@ class Scene:
 
 
 @contextlib.asynccontextmanager
-async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
-    """A daemon that serves at `socket`."""
+async def served(
+    directory: Path, socket: str, authority: Authority | None = None, audit: Audit | None = None
+) -> AsyncIterator[Scene]:
+    """A daemon that serves at `socket`; with an authority, as that of a shared server."""
     keeper = FakeKeeper()
 
     async def connect(*_: object) -> Keeper:
@@ -197,6 +203,8 @@ async def served(directory: Path, socket: str) -> AsyncIterator[Scene]:
         journal=Journal(context),
         end=lambda: server.end(),
         busy=lambda _: None,
+        authority=authority,
+        audit=audit,
     )
     server = DaemonServer(make_app(services))
     serving = asyncio.ensure_future(server.serve(sockets=[listen(socket)]))

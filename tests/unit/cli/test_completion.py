@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from corral.adapters.policy.sources import read
+from corral.cli.completable import SHIPPED_ROLES
 from tests.unit.cli.conftest import Corral
 from tests.unit.client.fake_daemon import FakeDaemon, document, table
 
@@ -53,6 +55,11 @@ OFFERS = [
     ("corral proc rm p0123456789 pf", {"pfedcba9876"}),
     ("corral exec bui", {"builder-1"}),
     ("corral exec lead --back", {"--background"}),
+    ("corral member show ", {"ann", "agent-builder"}),
+    ("corral member rm agent-", {"agent-builder"}),
+    ("corral member add robot --of an", {"ann"}),
+    ("corral member add ann --role sen", {"senior"}),
+    ("corral member add daemo", {"daemon"}),
 ]
 #: Where nothing fits, or where a person's own text stands.
 NO_OFFERS = [
@@ -93,6 +100,7 @@ def _command(own_directory: Path, monkeypatch: pytest.MonkeyPatch, daemon: FakeD
     """`corral` in PATH, two agents that are up, a team that this directory declares, and one in another file."""
     daemon.answer("GET", "/v1/agents", table(*AGENTS))
     daemon.answer("GET", "/v1/processes", document([{"process_id": process} for process in PROCESSES]))
+    daemon.answer("GET", "/v1/members", document([{"user": "ann"}, {"user": "agent-builder"}]))
     command = own_directory / "bin" / "corral"
     command.parent.mkdir()
     command.write_text(f"#!{sys.executable}\nimport sys\nfrom corral.cli.main import main\nsys.exit(main())\n")
@@ -250,6 +258,10 @@ class TestZsh:
         assert shell.after_tab("corral daem")[0] == "corral daemon"
         assert shell.after_tab("corral attach buil")[0] == "corral attach builder-1"
         shell.close()
+
+
+def test_the_roles_that_are_offered_are_those_that_ship() -> None:
+    assert tuple(read().tables.roles) == SHIPPED_ROLES
 
 
 def test_as_json(corral: Corral) -> None:

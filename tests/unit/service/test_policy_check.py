@@ -20,6 +20,9 @@ class Noting:
         self.asked.append(question)
         return Decision(allow=True, rule="r", reason="because")
 
+    def known(self, question: Question) -> Decision | None:
+        return None
+
     async def close(self) -> None:
         return None
 
@@ -33,6 +36,9 @@ class Members:
         if team != "shop" or agent not in ("", "builder"):
             return None
         return Target(kind="agent" if agent else "team", team=team, agent=agent, owner="dev1")
+
+    def stamp(self) -> int:
+        return 0
 
 
 def asked(facts: Facts, asking: Asked) -> Explained:

@@ -106,6 +106,11 @@ class Trail:
 
     # Entries
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether `append` has nothing to do but to hand lines to the kernel."""
+        return self._broken is None and not self._torn and not self._is_full()
+
     def append(self, notes: Sequence[Note]) -> None:
         """Write entries, in this order. Raises `RefusedError` if they cannot be, and then none of them was."""
         if self._broken is not None:

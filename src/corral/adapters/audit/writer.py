@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from corral.adapters.audit.reading import Reader
@@ -22,6 +23,8 @@ class TrailWriter:
         self._trail = trail
         self._path = path
         self._writing = writing
+        #: Held by whoever writes: the thread for that, or the event loop for what is done in no time.
+        self._lock = threading.Lock()
         self._syncing = Worker("audit sync")
         #: Made when somebody reads.
         self._reading: Worker | None = None
@@ -43,9 +46,33 @@ class TrailWriter:
         """See the port."""
         return await self._writing.do(lambda: self._append(notes))
 
+    def append_now(self, notes: Sequence[Note]) -> Reached | None:
+        """See the port."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            if not self._trail.is_quick:
+                return None
+            self._trail.append(notes)
+            return self._reached()
+        finally:
+            self._lock.release()
+
     def _append(self, notes: Sequence[Note]) -> Reached:
-        self._trail.append(notes)
+        with self._lock:
+            self._trail.append(notes)
+            return self._reached()
+
+    def _reached(self) -> Reached:
         return Reached(number=self._trail.number, unsigned=self._trail.unsigned)
+
+    def _checkpoint(self) -> bytes | None:
+        with self._lock:
+            return self._trail.checkpoint()
+
+    def _close(self) -> bytes | None:
+        with self._lock:
+            return self._trail.close()
 
     async def sync(self) -> int:
         """See the port."""
@@ -53,7 +80,7 @@ class TrailWriter:
 
     async def checkpoint(self) -> bytes | None:
         """See the port."""
-        return await self._writing.do(self._trail.checkpoint)
+        return await self._writing.do(self._checkpoint)
 
     async def last(self, count: int, fits: Callable[[Entry], bool]) -> list[Entry]:
         """See the port."""
@@ -99,7 +126,7 @@ class TrailWriter:
 
     async def close(self) -> bytes | None:
         """See the port."""
-        line = await self._writing.do(self._trail.close)
+        line = await self._writing.do(self._close)
         for worker in (self._writing, self._syncing, self._reading):
             if worker is not None:
                 worker.end()

@@ -14,7 +14,7 @@ from corral.adapters.host import tools
 from corral.domain import host_plan
 from corral.domain.errors import CorralError, RefusedError
 from corral.domain.host_layout import File, Layout
-from corral.domain.host_names import HOME, KEEPER_SERVICE, LINGER_NOTES, SHELL, USER
+from corral.domain.host_names import AGENTS, HOME, KEEPER_SERVICE, LINGER_NOTES, MEMBERS, SHELL, USER
 from corral.domain.host_plan import Step
 
 
@@ -35,6 +35,12 @@ class Hands:
             host_plan.START_SERVICE: _start,
             host_plan.RELOAD_MANAGER: lambda user: _manager(user, "daemon-reload"),
             host_plan.LINGER_ON: _linger_on,
+            host_plan.JOIN_MEMBERS: lambda user: _tool("gpasswd", "--add", user, MEMBERS),
+            host_plan.JOIN_AGENTS: lambda user: _tool("gpasswd", "--add", user, AGENTS),
+            host_plan.LEAVE_MEMBERS: lambda user: _tool("gpasswd", "--delete", user, MEMBERS),
+            host_plan.LEAVE_AGENTS: lambda user: _tool("gpasswd", "--delete", user, AGENTS),
+            host_plan.JOIN_USER: lambda pair: _tool("gpasswd", "--add", *pair.split(":")),
+            host_plan.LEAVE_USER: lambda pair: _tool("gpasswd", "--delete", *pair.split(":")),
             host_plan.DISABLE_SERVICE: lambda unit: _tool("systemctl", "disable", "--quiet", "--now", unit),
             host_plan.STOP_KEEPER: lambda user: _manager(user, "stop", KEEPER_SERVICE),
             host_plan.LINGER_OFF: _linger_off,

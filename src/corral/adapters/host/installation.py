@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 
@@ -23,6 +24,21 @@ def entries(further: tuple[str, ...] = ()) -> Iterator[Entry]:
         for directory, directories, files in os.walk(tree):
             for name in (*directories, *files):
                 yield from _entry(os.path.join(directory, name), seen)
+
+
+def cannot_load(module: str) -> str:
+    """Why this Corral's Python cannot load a module, which is tried in a process of its own; empty if it can."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"import {module}"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    said = done.stderr.strip().splitlines()
+    return "" if done.returncode == 0 else said[-1] if said else f"it ended with {done.returncode}"
 
 
 def _way(path: str, seen: set[str]) -> Iterator[Entry]:

@@ -18,6 +18,7 @@ from corral.domain.host_names import (
     KEEPER_HOME,
     KEEPERS,
     LINGER_NOTES,
+    LOWEST_UID,
     MEMBERS,
     SERVICE,
     SERVICE_FILE,
@@ -25,7 +26,7 @@ from corral.domain.host_names import (
     USER,
     WORKSPACES,
 )  # fmt: skip
-from corral.domain.host_plan import DIRECTORY, FILE, LOWEST_UID, PathSeen, PersonSeen, Seen, ServiceSeen, UserSeen
+from corral.domain.host_plan import DIRECTORY, FILE, PathSeen, PersonSeen, Seen, ServiceSeen, UserSeen
 
 _LARGEST = 1 << 20
 _LINGERING = "/var/lib/systemd/linger"

@@ -11,7 +11,7 @@ from corral.domain.errors import CorralError, UnavailableError
 #: Where tools for root are. The caller's PATH counts for nothing here.
 _PLACES = ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
 _SECONDS = 120.0
-NEEDED = ("visudo", "sudo", "systemctl", "loginctl", "useradd", "userdel", "groupadd", "groupdel")
+NEEDED = ("visudo", "sudo", "systemctl", "loginctl", "useradd", "userdel", "groupadd", "groupdel", "gpasswd")
 
 
 def missing() -> list[str]:

@@ -15,5 +15,9 @@ class ClosedPolicy:
         """See `ports.policy.Policy`."""
         return denied(NO_POLICY, self._reason)
 
+    def known(self, question: Question) -> Decision | None:  # noqa: ARG002 - the port's
+        """See `ports.policy.Policy`."""
+        return denied(NO_POLICY, self._reason)
+
     async def close(self) -> None:
         """See `ports.policy.Policy`."""

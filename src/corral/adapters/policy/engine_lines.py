@@ -6,6 +6,9 @@ import msgspec
 
 from corral.adapters.policy.sources import Module
 
+#: What a host lacks on which rego-cpp cannot be loaded.
+NEEDS = "it needs libatomic: on Debian and Ubuntu, apt-get install libatomic1"
+
 
 class Load(msgspec.Struct):
     """A policy."""

@@ -12,8 +12,7 @@ import sys
 
 import msgspec
 
-from corral.adapters.policy.engine_lines import Answered, Ask, Load, Loaded
-from corral.adapters.policy.rego import EvaluationError, Rego
+from corral.adapters.policy.engine_lines import NEEDS, Answered, Ask, Load, Loaded
 from corral.domain.errors import BadPolicyError
 
 
@@ -26,6 +25,11 @@ def main() -> int:
     said, told = sys.stdin.buffer, sys.stdout.buffer
     encoder = msgspec.json.Encoder()
     policy = msgspec.json.decode(said.readline(), type=Load)
+    try:
+        from corral.adapters.policy.rego import EvaluationError, Rego
+    except (ImportError, OSError) as error:
+        told.write(encoder.encode(Loaded(f"the engine of policies cannot be loaded: {error}", NEEDS)) + b"\n")
+        return 0
     try:
         rego = Rego(policy.modules, policy.data, policy.entry_points)
     except BadPolicyError as error:

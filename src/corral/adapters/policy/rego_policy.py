@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Hashable
 
 from corral.adapters.policy.asking import MOST_WAITING, crowded, whole
 from corral.adapters.policy.engine import Engine, NoAnswerError
@@ -36,7 +37,7 @@ class RegoPolicy:
         self._seconds = seconds
         self._remembers = not any(_MOODY.search(module.text) for module in sources.modules)
         #: The oldest first: a dict keeps the order in which keys came.
-        self._known: dict[bytes, Decision] = {}
+        self._known: dict[Hashable, Decision] = {}
         self._waiting = 0
 
     async def start(self) -> None:
@@ -45,12 +46,13 @@ class RegoPolicy:
 
     async def decide(self, question: Question) -> Decision:
         """See `ports.policy.Policy`."""
+        key = question.key
+        known = self._known.get(key)
+        if known is not None:
+            return known
         document, text = whole(question)
         if isinstance(text, Decision):
             return text
-        known = self._known.get(text)
-        if known is not None:
-            return known
         if self._waiting >= MOST_WAITING:
             return crowded()
         self._waiting += 1
@@ -66,14 +68,18 @@ class RegoPolicy:
         finally:
             self._waiting -= 1
         if self._remembers:
-            self._remember(text, decision)
+            self._remember(key, decision)
         return decision
+
+    def known(self, question: Question) -> Decision | None:
+        """See `ports.policy.Policy`."""
+        return self._known.get(question.key)
 
     async def close(self) -> None:
         """See `ports.policy.Policy`."""
         await self._engine.end()
 
-    def _remember(self, text: bytes, decision: Decision) -> None:
+    def _remember(self, key: Hashable, decision: Decision) -> None:
         if len(self._known) >= _MOST_KNOWN:
             del self._known[next(iter(self._known))]
-        self._known[text] = decision
+        self._known[key] = decision

@@ -142,6 +142,17 @@ def test_rules_that_bring_the_engine_down_are_told_before_anything_is_decided(
         decide(tmp_path)
 
 
+def test_an_engine_that_cannot_be_loaded_is_told_with_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking = "libatomic.so.1: cannot open shared object file"
+    (tmp_path / "regopy.py").write_text(f"raise OSError({lacking!r})\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(BadPolicyError, match=f"cannot be loaded: {lacking}") as told:
+        decide(tmp_path / "none", SEND)
+    assert "apt-get install libatomic1" in told.value.remedy
+
+
 def test_the_engine_goes_with_whoever_started_it(tmp_path: Path) -> None:
     async def act() -> int:
         policy = RegoPolicy(read(str(tmp_path)), 30.0)

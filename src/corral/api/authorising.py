@@ -1,0 +1,384 @@
+"""Every request of a shared server is decided about before its handler runs, and both are written into the audit trail.
+
+| step | what happens |
+|---|---|
+| 1 | who asks is known (`requests.caller`); what has to be waited for is waited for: the body, where a process is |
+| 2 | what it is about is found, and the policy asked, in a pass that waits for nothing (`service.authority`) |
+| 3 | a denial is written down with its rule, and answered: 403, or as if the thing were not there (below) |
+| 4 | that it is allowed is written down, if it acts; then step 2 is done again, because that took time |
+| 5 | the handler gets the request as it was decided about: names and body are put in the place of what was there |
+
+Whoever may not know that a thing is there (`list_agents`) is answered as if it were not: 404. The trail has that as not
+allowed. Whoever may not even know of themselves is told so, whatever they ask for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from corral.api import answers, requests
+from corral.api.about import About, Case, Finder, pinned
+from corral.api.about_table import BODIES, LASTING, LISTS, LOCKED, MOST_BYTES, PROCESSES, STREAMED_BODIES, Table
+from corral.api.auditing import acts, told
+from corral.api.endpoint import STREAM, WORK, Endpoint
+from corral.api.router import Handler
+from corral.domain import audit as entries
+from corral.domain.errors import CorralError, DeniedError, NotFoundError
+from corral.domain.policy import HOST, PERSON, TEAM, Decision, Target
+from corral.domain.roles import AGENT_ROLE
+from corral.ports.policy import Facts
+from corral.service.audit import Audit
+from corral.service.authority import SEES, Asking, Authority
+from corral.service.processes import Processes
+from corral.service.resolve import Roster
+from corral.service.seen import Seen
+from corral.service.sight import AskedSight
+
+_REMEDY = "corral policy show tells what each role may do; who runs this host can change it"
+#: The rule of what no policy was asked about, because there is no such thing, or the request cannot be understood.
+NOT_ASKED = "not_asked"
+#: A stream is asked about again so often.
+_STREAM_SECONDS = 1.0
+#: Each thing that a request is about is an entry, up to so many; then it is one for all.
+_MOST_ENTRIES = 50
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What a request is about, and what is decided about each of that."""
+
+    about: About
+    decisions: tuple[tuple[Target, Decision], ...]
+    #: Whoever asks, for the trail.
+    actor: entries.Actor
+    #: The query as it came.
+    query: bytes
+
+    @cached_property
+    def denial(self) -> Decision | None:
+        """The first of them, if there is one."""
+        return next((one for _, one in self.decisions if not one.allow), None)
+
+    @cached_property
+    def rows(self) -> list[tuple[entries.Target, str]]:
+        """What entries are about, each with its rule."""
+        return _rows(self.decisions)
+
+    @cached_property
+    def pinned(self) -> bytes:
+        """The query as the handler is to read it."""
+        return pinned(self.query, self.about.pins)
+
+    def tell(self, audit: Audit, verb: str) -> Callable[[str, dict[str, object]], str]:
+        """Writes down what came of it, where it is only read: the trace id."""
+
+        def noted(outcome: str, detail: dict[str, object]) -> str:
+            (on, rule), *more = self.rows
+            if more:
+                detail = {**detail, "and": len(more)}
+            return audit.noted(self.actor, verb, on, rule=rule, outcome=outcome, detail=detail)
+
+        return noted
+
+
+class Authorising:
+    """Puts the decision around handlers, and the trail around both."""
+
+    def __init__(
+        self, authority: Authority, audit: Audit | None, registry: Roster, processes: Processes, table: Table
+    ) -> None:
+        self._authority = authority
+        self._audit = audit
+        self._registry = registry
+        self._processes = processes
+        self._finders = table.finders
+
+    def __call__(self, endpoint: Endpoint, handler: Handler) -> Handler:
+        """The handler of a route, for those who may. One that nothing can be found for is for nobody."""
+        finder = self._finders.get(endpoint.handler)
+        if finder is None:
+            raise LookupError(f"{endpoint.handler} is not in api/about_table.py")
+
+        async def authorised(request: Request) -> Response:
+            return await _Request(self, endpoint, finder, request).serve(handler)
+
+        streams = endpoint.how == STREAM and endpoint.handler not in LISTS
+        if acts(endpoint) or streams or endpoint.body is not None or endpoint.handler not in LASTING:
+            return authorised
+        return self._quickly(endpoint.handler, handler, authorised)
+
+    def _quickly(self, verb: str, handler: Handler, otherwise: Handler) -> Handler:
+        """The shortest way for what is only read, and was decided about before: most requests are such."""
+        audit = self._audit
+
+        async def quickly(request: Request) -> Response:
+            ruling = self.remembered((verb, requests.caller(request), request.scope["query_string"]))
+            if ruling is None or ruling.denial is not None or (audit is not None and not audit.is_ready):
+                return await otherwise(request)
+            if ruling.about.pins:
+                request.scope["query_string"] = ruling.pinned
+            if verb in LISTS:
+                request.scope[requests.SIGHT] = AskedSight(self.asking(request), verb)
+            return await handler(request) if audit is None else await told(handler(request), ruling.tell(audit, verb))
+
+        return quickly
+
+    def remembered(self, key: Hashable) -> Ruling | None:
+        """What was decided about the same request, if nothing has changed since."""
+        found = self._authority.memory().get(key)
+        return found if isinstance(found, Ruling) else None
+
+    def remember(self, key: Hashable, ruling: Ruling) -> None:
+        """Until something changes."""
+        self._authority.memory()[key] = ruling
+
+    @property
+    def audit(self) -> Audit | None:
+        return self._audit
+
+    @property
+    def facts(self) -> Facts:
+        return self._authority.facts
+
+    def asking(self, request: Request) -> Asking:
+        """For the questions about a request."""
+        return Asking(self._authority, requests.caller(request))
+
+    def case(self, verb: str, request: Request, asking: Asking, body: object, place: tuple[str, str] | None) -> Case:
+        """For a finder."""
+        return Case(
+            verb=verb,
+            request=request,
+            asking=asking,
+            seen=Seen(self._registry, asking),
+            everything=self._registry,
+            body=body if isinstance(body, requests.Body) else None,
+            place=place,
+        )
+
+    async def place(self, request: Request) -> tuple[str, str] | None:
+        """Whose the process of a request is; None if nobody knows it, or the request says so itself."""
+        if requests.text(request, "agent"):
+            return None
+        try:
+            found = await self._processes.find(request.path_params["process"], team="", agent="", cwd="")
+        except NotFoundError:
+            return None
+        return found.team, found.agent
+
+
+class _Request:
+    """One request, on its way."""
+
+    def __init__(self, around: Authorising, endpoint: Endpoint, finder: Finder, request: Request) -> None:
+        self._around = around
+        self._verb = endpoint.handler
+        self._endpoint = endpoint
+        self._finder = finder
+        self._request = request
+        self._asking = around.asking(request)
+        self._body: object = None
+        self._place: tuple[str, str] | None = None
+        #: The query as it came: the handler's is another, and passes look at this.
+        self._query: bytes = request.scope["query_string"]
+        self._key = (self._verb, self._asking.who, self._query) if self._verb in LASTING else None
+
+    async def serve(self, handler: Handler) -> Response:
+        """Decide, and let the handler answer."""
+        audit = self._around.audit
+        if audit is not None:
+            await audit.ready()
+        try:
+            ruling = await self._first_ruling()
+        except CorralError as error:
+            raise await self._told_error(error) from None
+        await self._refuse(ruling)
+        if audit is None:
+            self._fix(ruling.about)
+            response = await handler(self._request)
+        elif not acts(self._endpoint):
+            self._fix(ruling.about)
+            response = await told(handler(self._request), ruling.tell(audit, self._verb))
+        else:
+            response = await self._act(audit, ruling, handler)
+        if isinstance(response, StreamingResponse) and self._endpoint.how != WORK and self._verb not in LISTS:
+            response.body_iterator = self._while_allowed(response.body_iterator, ruling)
+        return response
+
+    async def _first_ruling(self) -> Ruling:
+        """What is decided, when all that the handler would wait for at first is there."""
+        kind, streamed = self._endpoint.body, self._verb in STREAMED_BODIES
+        decides_by_body = isinstance(kind, type) and self._verb in BODIES
+        if decides_by_body or self._verb in PROCESSES:
+            # Not for somebody who may do nothing at all.
+            await self._asking.settled(self._must_be_somebody)
+        if decides_by_body:
+            await self._read_body()
+        if self._verb in PROCESSES:
+            self._place = await self._around.place(self._request)
+        ruling = await self._ruling()
+        if kind is not None and not decides_by_body and not streamed and ruling.denial is None:
+            await self._read_body()
+            ruling = await self._ruling()
+        return ruling
+
+    async def _ruling(self) -> Ruling:
+        """What is decided now. Nothing is waited for behind it, and nothing at all if it is remembered."""
+        if self._key is None:
+            return await self._asking.settled(self._look)
+        found = self._around.remembered(self._key)
+        if found is None:
+            found = await self._asking.settled(self._look)
+            if self._asking.by_heart:
+                self._around.remember(self._key, found)
+        return found
+
+    async def _read_body(self) -> None:
+        request, kind = self._request, self._endpoint.body
+        raw = await requests.raw_body(request, MOST_BYTES.get(self._verb, requests.MAX_BODY))
+        request.scope[requests.RAW] = raw
+        if self._verb in BODIES and isinstance(kind, type):
+            self._body = await requests.body(request, kind)
+
+    def _must_be_somebody(self) -> None:
+        """Raise for whoever may not even know of themselves: they are told so, and nothing else."""
+        decision = self._asking.decision(SEES, self._asking.itself)
+        if not decision.allow:
+            raise denied(decision)
+
+    def _look(self) -> Ruling:
+        """One pass: what it is about, and what is decided about that."""
+        self._request.scope["query_string"] = self._query
+        asking = self._asking
+        about = self._finder(self._around.case(self._verb, self._request, asking, self._body, self._place))
+        asked = [(on, facts) for facts in (about.facts, *about.more_facts) for on in about.on]
+        return Ruling(
+            about,
+            tuple((on, asking.decision(self._verb, on, facts)) for on, facts in asked),
+            self._actor(),
+            self._query,
+        )
+
+    def _fix(self, about: About) -> None:
+        """Have the handler read what was decided about."""
+        request = self._request
+        if about.pins:
+            request.scope["query_string"] = pinned(self._query, about.pins)
+        order = about.order if about.order is not None else self._body
+        if order is not None:
+            request.scope[requests.ORDER] = order
+        if self._verb in LISTS:
+            request.scope[requests.SIGHT] = AskedSight(self._around.asking(request), self._verb)
+        if self._verb in LOCKED:
+            request.scope[requests.AGAIN] = self._again
+
+    async def _again(self) -> None:
+        pinned = self._request.scope["query_string"]
+        ruling = await self._ruling()
+        self._request.scope["query_string"] = pinned
+        await self._refuse(ruling)
+
+    async def _while_allowed(self, pieces: AsyncIterable[Any], ruling: Ruling) -> AsyncIterator[Any]:
+        """A stream, as long as whoever hears it may. Asked again now and then, with what comes."""
+        clock = asyncio.get_running_loop().time
+        asked = clock()
+        async for piece in pieces:
+            if clock() - asked > _STREAM_SECONDS:
+                try:
+                    await self._asking.settled(lambda: self._still(ruling))
+                except DeniedError as error:
+                    yield answers.last_line(error)
+                    return
+                asked = clock()
+            yield piece
+
+    def _still(self, ruling: Ruling) -> None:
+        """Raise if it would be denied now. What is gone is nobody's, and says no more."""
+        asking, facts = self._asking, self._around.facts
+        self._must_be_somebody()
+        for on in ruling.about.on:
+            now = facts.target(on.team, on.agent) if on.team else on
+            decision = None if now is None else asking.decision(self._verb, now, ruling.about.facts)
+            if decision is not None and not decision.allow:
+                raise denied(decision)
+
+    # Telling
+
+    async def _refuse(self, ruling: Ruling) -> None:
+        """Raise if something of it is denied, when that is written down."""
+        denial = ruling.denial
+        if denial is not None:
+            error = denied(denial)
+            await self._note_denial([one for one in ruling.decisions if not one[1].allow], error)
+            raise error
+
+    async def _told_error(self, error: CorralError) -> CorralError:
+        """What is answered if it could not even be found out what the request is about; it is in the trail."""
+        rule = NOT_ASKED
+        if isinstance(error, DeniedError):
+            rule = str(error.details.get("rule", rule))
+        elif isinstance(error, NotFoundError):
+            decision = await self._asking.settled(lambda: self._asking.decision(SEES, self._asking.itself))
+            if not decision.allow:
+                rule, error = decision.rule, denied(decision)
+        on = Target(kind=HOST, team=requests.text(self._request, "team"), agent=requests.text(self._request, "agent"))
+        await self._note_denial([(on, Decision(allow=False, rule=rule, reason=""))], error)
+        return error
+
+    async def _note_denial(self, those: Sequence[tuple[Target, Decision]], error: CorralError) -> None:
+        audit = self._around.audit
+        if audit is not None:
+            outcome, detail = str(answers.failure(error).status_code), {"error": error.code}
+            await audit.decided_each(
+                self._actor(), self._verb, _rows(those), allowed=False, outcome=outcome, detail=detail
+            )
+
+    async def _act(self, audit: Audit, ruling: Ruling, handler: Handler) -> Response:
+        """Write it down, and let it be done."""
+        while True:
+            decision = await audit.decided_each(ruling.actor, self._verb, ruling.rows, allowed=True)
+            # That took time. What was decided about may be another's by now.
+            now = await self._ruling()
+            if now is ruling or now == ruling:
+                break
+            await self._refuse(now)
+            ruling = now
+        self._fix(ruling.about)
+
+        def tell(outcome: str, detail: dict[str, object]) -> str:
+            audit.done(decision, outcome, detail)
+            return decision.trace
+
+        try:
+            return await told(handler(self._request), tell)
+        finally:
+            await audit.durable(decision)
+
+    def _actor(self) -> entries.Actor:
+        who, caller = self._asking.who, self._asking.caller
+        role = AGENT_ROLE if who.agent else caller.role
+        return entries.Actor(uid=who.uid, user=who.user, member=caller.member, role=role, agent=who.agent)
+
+
+def denied(decision: Decision) -> DeniedError:
+    """The answer to what is not allowed: why, and by which rule."""
+    return DeniedError(decision.reason, _REMEDY, rule=decision.rule)
+
+
+def _rows(those: Sequence[tuple[Target, Decision]]) -> list[tuple[entries.Target, str]]:
+    """What entries are about, each with the rule that decided; of too many, one entry for the team."""
+    if len(those) > _MOST_ENTRIES:
+        those = [(Target(kind=TEAM, team=those[0][0].team), those[0][1])]
+    return [(_target(on), decision.rule) for on, decision in those]
+
+
+@lru_cache(maxsize=4096)
+def _target(on: Target) -> entries.Target:
+    return entries.Target(kind=on.kind, team=on.team, agent=on.agent or (on.owner if on.kind == PERSON else ""))

@@ -1,0 +1,52 @@
+"""How what a request about members is about is found. See `about`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from corral.api.about import About, Case
+from corral.api.member_table import MemberBody
+from corral.domain.members import Wanted
+from corral.domain.policy import Target
+from corral.service.members import Members
+
+_HOST = Target()
+
+
+@dataclass(frozen=True, slots=True)
+class MemberFinders:
+    """Roles are the host's, teams are those of whoever has them. Without members nobody is one."""
+
+    members: Members | None
+
+    def shown(self, case: Case) -> About:
+        """It is about a person."""
+        return About(on=(case.asking.authority.person(_user(case)),))
+
+    def added(self, case: Case) -> About:
+        """Somebody is let in, or comes to be something else. Each team that they come to or leave is asked about. What
+        is not about teams is about the host. To change a role, one must be able to give the new one and take the old.
+        """
+        if self.members is None:
+            return About(on=(_HOST,))  # the handler says what is wrong
+        order, user = case.order(MemberBody), _user(case)
+        teams = None if order.teams is None else tuple(order.teams)
+        before = self.members.get(user)
+        after = self.members.becoming(case.asking.who, Wanted(user=user, role=order.role, teams=teams, of=order.of))
+        had = () if before is None else before.teams
+        on = tuple(case.target(team) for team in sorted({*had} ^ {*after.teams}))
+        is_other = before is not None and (before.role, before.of) != (after.role, after.of)
+        roles = dict.fromkeys((after.role, after.role if before is None else before.role))
+        facts = tuple({"role": role} for role in roles)
+        return About(on=(*on, _HOST) if is_other or not on else on, facts=facts[0], more_facts=facts[1:])
+
+    def removed(self, case: Case) -> About:
+        """Somebody is to be no member of the host any more."""
+        if self.members is None:
+            return About(on=(_HOST,))
+        return About(on=(_HOST,), facts={"role": self.members.show(_user(case)).role})
+
+
+def _user(case: Case) -> str:
+    user: str = case.request.path_params["user"]
+    return user
