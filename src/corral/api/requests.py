@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -233,6 +234,7 @@ def text(request: Request, name: str) -> str:
 
 def texts(request: Request, name: str) -> list[str]:
     """The values of a query parameter that may be given several times."""
+    _query_string(request)
     given: list[str] = request.query_params.getlist(name)
     return given
 
@@ -251,9 +253,17 @@ def event_patterns(request: Request) -> list[str]:
     return given
 
 
+def _query_string(request: Request) -> bytes:
+    """The query as it came. None with a NUL gets further: there is no name and no path with one."""
+    query: bytes = request.scope["query_string"]
+    if b"%00" in query:
+        raise WrongUseError("the query has a NUL in it", "no name and no path has one")
+    return query
+
+
 def _query(request: Request) -> Mapping[str, str]:
     """The query; of what is given several times, the last counts."""
-    query: bytes = request.scope["query_string"]
+    query = _query_string(request)
     return _taken_apart_before(query) if len(query) <= _SHORT_QUERY else _taken_apart(query)
 
 
@@ -272,7 +282,7 @@ def file_name(request: Request, name: str) -> str:
 
 def file_names(request: Request, name: str) -> list[str]:
     """As `file_name`, of one that may be given several times."""
-    query: bytes = request.scope["query_string"]
+    query = _query_string(request)
     given = parse_qs(query.decode("ascii", "surrogateescape"), keep_blank_values=True, errors="surrogateescape")
     return given.get(name, [])
 
@@ -298,9 +308,12 @@ def number(request: Request, name: str) -> float | None:
     if value is None or value == "":
         return None
     try:
-        return float(value)
+        told = float(value)
     except ValueError:
-        raise WrongUseError(f"{name}={value}: a number is wanted") from None
+        told = math.nan
+    if not math.isfinite(told):  # a wait until infinity, or until nobody knows when, is none that was meant
+        raise WrongUseError(f"{name}={value[:200]}: a number is wanted")
+    return told
 
 
 def interval(request: Request) -> float | None:
