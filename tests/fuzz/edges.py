@@ -31,7 +31,7 @@ _QUERY = (
 )
 #: As the bytes of a query, without encoding: no UTF-8.
 _BYTES = ("%ff%fe", "%00", "%ed%a0%80", "+", "%")
-_BODY = (
+_BODY: tuple[Any, ...] = (
     None,
     True,
     -1,
@@ -107,8 +107,8 @@ def _of_operation(
             if which not in ("follow", "wait", "timeout"):
                 yield made(f"{which}={raw}", others, inside, body, f"&{which}={raw}")
     for field in fields:
-        for value in _BODY:
-            yield made(f"{field}: {str(value)[:20]!r}", query, inside, {**body, field: value})
+        for odd in _BODY:
+            yield made(f"{field}: {str(odd)[:20]!r}", query, inside, {**body, field: odd})
         for written in _BODY_JSON:
             edge = made(f"{field}: {written!r}", query, inside, {**body, field: _HOLE})
             assert edge.body is not None

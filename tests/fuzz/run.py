@@ -110,7 +110,8 @@ class Fuzz:
             yield f"an answer does not fit: {error.message[:200]}: {heard.body[:200]!r}"
 
     def _operations(self) -> Iterator[Any]:
-        every = {found.ok().definition.raw["operationId"]: found.ok() for found in self._schema.get_all_operations()}
+        found: list[Any] = [result.ok() for result in self._schema.get_all_operations()]  # type: ignore[union-attr]
+        every = {operation.definition.raw["operationId"]: operation for operation in found}
         last = [every.pop(name) for name in LAST]
         yield from (operation for name, operation in every.items() if name not in LEFT_OUT)
         yield from last
@@ -149,8 +150,10 @@ class Fuzz:
         case.query, case.body = tamed(name, self._ground, case.query or {}, case.body)
         prepared = requests.Request(**case.as_transport_kwargs(base_url=_ADDRESS)).prepare()
         told = f"{prepared.method} {prepared.path_url} {prepared.body!r}"[:600]
-        body = prepared.body.encode() if isinstance(prepared.body, str) else prepared.body
-        heard = self._heard(name, prepared.method or "", prepared.path_url, dict(prepared.headers), body, told)
+        given: Any = prepared.body
+        body: bytes | None = given.encode() if isinstance(given, str) else given
+        headers = {name: str(value) for name, value in prepared.headers.items()}
+        heard = self._heard(name, prepared.method or "", prepared.path_url, headers, body, told)
         if heard is None or not self._is_well(name, heard, told):
             return
         answer = Response(heard.status, heard.headers, heard.body, prepared, heard.seconds, verify=False)

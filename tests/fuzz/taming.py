@@ -38,7 +38,7 @@ class Ground:
 
     def values(self) -> dict[str, list[Any]]:
         hostile = ["../../../../etc/passwd", "#(id)", "-x", "a\u0000b", "\ud7ff\ufffe", "☃" * 300, "."]
-        own = {
+        own: dict[str, list[Any]] = {
             "team": [self.team, self.team, "no-such-team", *hostile[:2]],
             "agent": [*self.agents, *self.agents, "no-such-agent", *hostile[:2]],
             "agents": [[name] for name in self.agents] + [list(self.agents), ["no-such-agent"]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import math
 import os
@@ -23,6 +24,8 @@ from corral.service.process_orders import DEFAULT_LIMIT, Wanted
 _T = TypeVar("_T", bound=msgspec.Struct)
 #: The largest honest body is a message of 1 MiB, or a corral.toml of that size with an environment.
 MAX_BODY = 8 * 1024 * 1024
+#: Seconds until all of a body is there; also 16 MiB over a slow ssh connection come faster.
+BODY_TIME = 120.0
 #: With its input as base64, a command may take this much.
 MAX_EXEC_BODY = 24 * 1024 * 1024
 #: The names of events, with a few stars among the letters.
@@ -203,20 +206,33 @@ def header(request: Request, name: bytes) -> str:
 async def raw_body(request: Request, most: int = MAX_BODY) -> bytes:
     """The request's body; one that is too large is not read to its end."""
     said = header(request, b"content-length")
-    size = int(said) if said.isdigit() else 0
+    if said.isdigit() and int(said) > most:
+        raise _too_large(most)
+    try:
+        async with asyncio.timeout(BODY_TIME):
+            return await _read(request, most)
+    except TimeoutError:
+        why = f"the body of the request did not come within {BODY_TIME:g} seconds"
+        raise WrongUseError(why, "send it at once") from None
+
+
+async def _read(request: Request, most: int) -> bytes:
     pieces: list[bytes] = []
-    if size <= most:
-        size, more = 0, True
-        while more and size <= most:
-            message = await request.receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnect
-            pieces.append(message.get("body", b""))
-            size += len(pieces[-1])
-            more = message.get("more_body", False)
-    if size > most:
-        raise WrongUseError(f"the body of the request has more than {most} bytes", "send less")
+    size, more = 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > most:
+            raise _too_large(most)
+        more = message.get("more_body", False)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _too_large(most: int) -> WrongUseError:
+    return WrongUseError(f"the body of the request has more than {most} bytes", "send less")
 
 
 async def body(request: Request, kind: type[_T], most: int = MAX_BODY) -> _T:
