@@ -40,8 +40,9 @@ _INSIDE = re.compile(
     r"sqlite3|root:x:0:0"
 )
 _UNEXPECTED = 500
-#: Whoever asked for a message to be taken in no time is told that it was not: that is not the daemon's failure.
-_MAY_WAIT = {"send", "broadcast", "show_sent"}
+#: Whoever asked for a message to be taken in no time is told that it was not, and who comes to a terminal while it goes
+#: is told to try again: neither is the daemon's failure.
+_MAY_WAIT = {"send", "broadcast", "show_sent", "join_session"}
 #: How many of the valid requests are about something that is there.
 _MEANT = 0.7
 
