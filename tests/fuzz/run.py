@@ -8,7 +8,6 @@ import http.client
 import json
 import random
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,7 +54,6 @@ class Findings:
     statuses: dict[int, int] = field(default_factory=dict)
     #: Operations that were once answered with a success.
     reached: set[str] = field(default_factory=set)
-    seconds: dict[str, float] = field(default_factory=dict)
     wrong: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def add(self, operation: str, kind: str, request: str) -> None:
@@ -139,9 +137,7 @@ class Fuzz:
             meant = mode == GenerationMode.POSITIVE and chance.random() < _MEANT
             self._one(name, case, meant=meant)
 
-        began = time.monotonic()
         requested()
-        self.findings.seconds[name] = self.findings.seconds.get(name, 0.0) + time.monotonic() - began
 
     def _one(self, name: str, case: Any, *, meant: bool) -> None:
         if meant:
