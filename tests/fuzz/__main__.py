@@ -1,4 +1,4 @@
-"""The fuzz as whoever runs it: `python -m tests.fuzz SOCKET TEAM DIRECTORY AGENT… [--secret TEXT]… [--examples N]`.
+"""The fuzz as whoever runs it: `python -m tests.fuzz SOCKET TEAM DIRECTORY AGENT… [--secret TEXT]… [--edges]`.
 
 For other users of a machine, each of whom asks as themselves. The daemon and the team are there already. Prints what
 was answered and what is wrong as JSON; the exit code is 1 if anything is.
@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("agents", nargs="+")
     parser.add_argument("--secret", action="append", default=[])
     parser.add_argument("--examples", type=int, default=3)
+    parser.add_argument("--edges", action="store_true")
     given = parser.parse_args()
     identity = Identity(getpass.getuser(), over_socket(given.socket))
     told = ask(identity, "GET", "/v1/openapi.json", {}, None)
@@ -29,8 +30,8 @@ def main() -> int:
         print(json.dumps({"as": identity.name, "document": told.status}))
         return 1
     fuzz = Fuzz(json.loads(told.body), Ground(given.team, given.agents, given.directory), identity, given.secret)
-    fuzz.run(given.examples)
-    findings = fuzz.run_edges()
+    # Either ends with taking the team down, as far as its user may.
+    findings = fuzz.run_edges() if given.edges else fuzz.run(given.examples)
     wrong = [
         {"operation": operation, "what": what, "request": how} for (operation, what), how in findings.wrong.items()
     ]
