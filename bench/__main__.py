@@ -126,7 +126,7 @@ def _counts(text: str) -> list[int]:
 
 def _memory_directory() -> str | None:
     """Where sockets and launch files of a logged-in person are: $XDG_RUNTIME_DIR, which is in memory."""
-    candidates = (os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm")
+    candidates = (os.environ.get("XDG_RUNTIME_DIR"), "/dev/shm")  # a directory of its own is made in it # nosec B108
     return next((path for path in candidates if path and os.access(path, os.W_OK)), None)
 
 

@@ -13,7 +13,7 @@ from corral.api.access_answers import access_object, access_words
 from corral.background import Background
 from corral.domain.activity import NOT_KNOWN, Activity
 from corral.domain.dependencies import is_ready
-from corral.domain.errors import CorralError, DeniedError
+from corral.domain.errors import CorralError, DeniedError, outline
 from corral.domain.health import NOT_CHECKED
 from corral.domain.lifecycle import stays_stopped
 from corral.domain.records import Agent, Event
@@ -93,7 +93,9 @@ def work(background: Background, do: Callable[[Tell], Awaitable[object]]) -> Res
         except CorralError as error:
             queue.put_nowait({"error": error.as_json()})
         except Exception as error:
-            queue.put_nowait({"error": CorralError(f"the daemon failed: {error!r}", "its log has more").as_json()})
+            queue.put_nowait(
+                {"error": CorralError(f"the daemon failed: {outline(error)}", "its log has more").as_json()}
+            )
             raise
 
     async def stream() -> AsyncIterator[bytes]:

@@ -38,7 +38,7 @@ from corral.api.welcoming import Welcome
 from corral.api.who_routes import WhoApi
 from corral.api.write_routes import WriteApi
 from corral.background import Background
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, outline
 from corral.domain.records import Agent, NewEvent
 from corral.domain.timestamps import timestamp
 from corral.places import Places
@@ -190,7 +190,7 @@ def _on_error(request: Request, error: Exception) -> Response:
         # The caller went away before it had said all. Nothing was begun, and nobody hears this.
         return Response(status_code=400)
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return answers.failure(CorralError(f"the daemon failed: {error!r}", "its log has more"))
+    return answers.failure(CorralError(f"the daemon failed: {outline(error)}", "its log has more"))
 
 
 class _Api:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import math
 import os
 import re
 import socket
@@ -25,6 +27,8 @@ from corral.service.sight import EVERYTHING, Sight
 _T = TypeVar("_T", bound=msgspec.Struct)
 #: The largest honest body is a message of 1 MiB, or a corral.toml of that size with an environment.
 MAX_BODY = 8 * 1024 * 1024
+#: Seconds until all of a body is there; also 16 MiB over a slow ssh connection come faster.
+BODY_TIME = 120.0
 #: With its input as base64, a command may take this much.
 MAX_EXEC_BODY = 24 * 1024 * 1024
 #: The names of events, with a few stars among the letters.
@@ -218,19 +222,28 @@ async def raw_body(request: Request, most: int = MAX_BODY) -> bytes:
             raise _too_large(most)
         return read
     said = header(request, b"content-length")
-    size = int(said) if said.isdigit() else 0
-    pieces: list[bytes] = []
-    if size <= most:
-        size, more = 0, True
-        while more and size <= most:
-            message = await request.receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnect
-            pieces.append(message.get("body", b""))
-            size += len(pieces[-1])
-            more = message.get("more_body", False)
-    if size > most:
+    if said.isdigit() and int(said) > most:
         raise _too_large(most)
+    try:
+        async with asyncio.timeout(BODY_TIME):
+            return await _read(request, most)
+    except TimeoutError:
+        why = f"the body of the request did not come within {BODY_TIME:g} seconds"
+        raise WrongUseError(why, "send it at once") from None
+
+
+async def _read(request: Request, most: int) -> bytes:
+    pieces: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > most:
+            raise _too_large(most)
+        more = message.get("more_body", False)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
@@ -256,6 +269,7 @@ def text(request: Request, name: str) -> str:
 
 def texts(request: Request, name: str) -> list[str]:
     """The values of a query parameter that may be given several times."""
+    _query_string(request)
     given: list[str] = request.query_params.getlist(name)
     return given
 
@@ -274,9 +288,17 @@ def event_patterns(request: Request) -> list[str]:
     return given
 
 
+def _query_string(request: Request) -> bytes:
+    """The query as it came. None with a NUL gets further: there is no name and no path with one."""
+    query: bytes = request.scope["query_string"]
+    if b"%00" in query:
+        raise WrongUseError("the query has a NUL in it", "no name and no path has one")
+    return query
+
+
 def _query(request: Request) -> Mapping[str, str]:
     """The query; of what is given several times, the last counts."""
-    query: bytes = request.scope["query_string"]
+    query = _query_string(request)
     return _taken_apart_before(query) if len(query) <= _SHORT_QUERY else _taken_apart(query)
 
 
@@ -295,7 +317,7 @@ def file_name(request: Request, name: str) -> str:
 
 def file_names(request: Request, name: str) -> list[str]:
     """As `file_name`, of one that may be given several times."""
-    query: bytes = request.scope["query_string"]
+    query = _query_string(request)
     given = parse_qs(query.decode("ascii", "surrogateescape"), keep_blank_values=True, errors="surrogateescape")
     return given.get(name, [])
 
@@ -321,9 +343,12 @@ def number(request: Request, name: str) -> float | None:
     if value is None or value == "":
         return None
     try:
-        return float(value)
+        told = float(value)
     except ValueError:
-        raise WrongUseError(f"{name}={value}: a number is wanted") from None
+        told = math.nan
+    if not math.isfinite(told):  # a wait until infinity, or until nobody knows when, is none that was meant
+        raise WrongUseError(f"{name}={value[:200]}: a number is wanted")
+    return told
 
 
 def interval(request: Request) -> float | None:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from corral.api import answers, requests
+from corral.api.bounded import BoundedProtocol, most_connections
 from corral.api.packets import OnePacket
 from corral.domain.errors import WrongUseError
 from corral.domain.records import Who
 from corral.peer import peer_of, user_name
 
 
-class _PeerProtocol(HttpToolsProtocol):
+class _PeerProtocol(BoundedProtocol):
     """Notes whom the kernel says is at the other end, for every request of the connection."""
 
     def connection_made(self, transport: Any) -> None:
@@ -34,6 +35,7 @@ class _PeerProtocol(HttpToolsProtocol):
             # Whoever needs to know can tell by this whether a process with that pid is the one that connected.
             requests.CONNECTED: time.clock_gettime(time.CLOCK_BOOTTIME),
         }
+        self.admit(uid)
 
 
 class _OnlyHttp11:
@@ -54,10 +56,14 @@ class DaemonServer(uvicorn.Server):
     """uvicorn without its ten ticks a second: it waits for requests and for `end`, and for nothing else."""
 
     def __init__(self, app: ASGIApp) -> None:
+        class Counted(_PeerProtocol):
+            """A connection of this server."""
+
+        Counted.connected, Counted.most_connections = Counter(), most_connections()
         super().__init__(
             uvicorn.Config(
                 _OnlyHttp11(app),
-                http=_PeerProtocol,
+                http=Counted,
                 ws="none",
                 lifespan="off",
                 log_config=None,

@@ -26,7 +26,7 @@ class Scratch:
 
     def __init__(self, spec: str) -> None:
         # Not below TMPDIR, which may be deep: the paths of sockets must be short.
-        self.directory = tempfile.mkdtemp(prefix="corral-demo-", dir="/tmp")
+        self.directory = tempfile.mkdtemp(prefix="corral-demo-", dir="/tmp")  # mkdtemp makes it ours alone # nosec B108
         self.repo = os.path.join(self.directory, "shop")
         self.home = os.path.join(self.directory, "home")
         self.runtime = os.path.join(self.directory, "run")

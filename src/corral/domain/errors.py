@@ -86,6 +86,18 @@ class UnavailableError(CorralError):
     exit_code = 6
 
 
+def outline(error: BaseException) -> str:
+    """What callers may be told of an exception that nobody foresaw: its kind, and what the system itself says.
+
+    The rest may have another's path, a piece of a file or a value in it, and is for the log alone.
+    """
+    if isinstance(error, OSError):
+        words = error.strerror or ""
+    else:
+        words = str(error) if type(error).__module__ == "sqlite3" else ""
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
 def _family(root: type[CorralError]) -> dict[str, type[CorralError]]:
     known = {root.code: root}
     for child in root.__subclasses__():

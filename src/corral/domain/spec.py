@@ -90,6 +90,7 @@ from dataclasses import replace
 
 from corral.domain import names
 from corral.domain.enforcement import ENFORCEMENT_NAMES
+from corral.domain.errors import BadSpecError
 from corral.domain.lease_terms import LEASE_TERM_NAMES
 from corral.domain.limits import LIMIT_NAMES
 from corral.domain.merge_rules import MERGE_RULE_NAMES
@@ -191,8 +192,8 @@ def parse(text: str, file: str) -> TeamSpec:
     each, its remedy says what would be right, and `details["problems"]` has both as data. `file` is an absolute
     path, because relative paths in the file start from its directory and not from where this process happens to be.
     """
-    if not os.path.isabs(file):
-        raise ValueError(f"the path of a spec must be absolute: {file}")
+    if not os.path.isabs(file) or "\0" in file:
+        raise BadSpecError(f"{file[:200]!r} is not the absolute path of a file", "name it from / on")
     text = text.removeprefix("\ufeff")
     directory = os.path.normpath(os.path.dirname(file))
     problems = Problems(file, text)

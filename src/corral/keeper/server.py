@@ -19,7 +19,7 @@ import msgspec
 from corral import __version__
 from corral.background import Background
 from corral.domain.enforcement import Enforcement
-from corral.domain.errors import CorralError, WrongUseError
+from corral.domain.errors import CorralError, WrongUseError, outline
 from corral.domain.limits import Limits
 from corral.keeper.check_verbs import CheckVerbs
 from corral.keeper.conversations import ConversationVerbs
@@ -400,7 +400,7 @@ class KeeperServer:
             frame = wire.Failure(number=call.number, error=error.as_json())
         except Exception as error:
             log.exception("%s failed", call.verb)
-            failure = CorralError(f"the keeper failed at {call.verb}: {error!r}", "its log has the details")
+            failure = CorralError(f"the keeper failed at {call.verb}: {outline(error)}", "its log has the details")
             frame = wire.Failure(number=call.number, error=failure.as_json())
         self._write(writer, frame)
 

@@ -341,7 +341,7 @@ def run_as(user: pwd.struct_passwd | None, argv: list[str]) -> None:
     def program() -> None:
         if user is not None:
             become(user)
-        os.execve(argv[0], argv, environment)  # noqa: S606 - without a shell is how it has to be
+        os.execve(argv[0], argv, environment)  # noqa: S606 - no shell is how it has to be # nosec B606
 
     in_a_child(program)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from corral.background import Background
 from corral.domain import session_words
-from corral.domain.errors import CorralError, WrongUseError
+from corral.domain.errors import CorralError, UnavailableError, WrongUseError
 from corral.domain.notices import Notice
 from corral.domain.records import Agent, NewEvent, Who
 from corral.domain.session_modes import ACTIONS, END, MODES, OBSERVE
@@ -124,7 +124,7 @@ class Sessions:
                 raise
             if attending.done():
                 first.cancel()
-                raise CorralError(f"{agent.name} cannot be joined: {attending.result().why}", "try again")
+                raise UnavailableError(f"{agent.name} cannot be joined: {attending.result().why}", "try again")
         shown = (await first).data
         joined_at = self._now()
         data: dict[str, object] = {"seat": order.id, "mode": order.mode}

@@ -3,6 +3,7 @@
 import pytest
 
 from corral.domain import spec
+from corral.domain.errors import BadSpecError
 from corral.domain.spec import AgentSpec, TeamSpec, parse
 
 FILE = "/home/ann/shop/corral.toml"
@@ -190,5 +191,5 @@ def test_the_most_agents_a_team_can_have() -> None:
 
 
 def test_the_file_is_named_by_its_absolute_path() -> None:
-    with pytest.raises(ValueError, match="absolute"):
+    with pytest.raises(BadSpecError, match="absolute path"):
         parse('[team]\nname = "a"\n', "corral.toml")

@@ -82,7 +82,7 @@ class Cgroup:
             # An agent may shut its cgroup; being the same user, we may open it again. What is somebody else's stays
             # shut: what is in there is counted and killed with the cgroup that it is in.
             try:
-                os.chmod(self.path, 0o755)  # noqa: S103 - as the kernel makes them
+                os.chmod(self.path, 0o755)  # noqa: S103 - as the kernel makes them # nosec B103
             except PermissionError:
                 return []
             return _directories_in(self.path)

@@ -100,7 +100,7 @@ def read(
         order = "span {direction}, seq"
     direction = "DESC" if last is not None else "ASC"
     query = (
-        f"SELECT seq, time, journal.team, journal.agent, event, entry FROM {source}"  # noqa: S608 - all of it is ours
+        f"SELECT seq, time, journal.team, journal.agent, event, entry FROM {source}"  # noqa: S608 - all ours # nosec B608
         f" WHERE {' AND '.join(conditions)} ORDER BY {order.format(direction=direction)} {direction} LIMIT ?"
     )
     rows = db.execute(query, [*values, last if last is not None else limit]).fetchall()
