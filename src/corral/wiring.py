@@ -68,7 +68,8 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
     from corral.adapters import webhook
     from corral.adapters.procfs import processes
     from corral.adapters.sqlite.store import SqliteStore
-    from corral.adapters.unix_keeper.host import NoKeeperHere
+    from corral.adapters.unix_keeper.helper import Helper
+    from corral.adapters.unix_keeper.host import HostKeepers
     from corral.adapters.unix_keeper.spawn import LocalKeeper
     from corral.api.app import Services, make_app
     from corral.api.server import DaemonServer
@@ -133,9 +134,9 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
         keepers = (
             LocalKeeper(places, store.instance, daemon_needs_a_place=ready_fd is not None)
             if door is None
-            else NoKeeperHere()
+            else HostKeepers(store.instance, Helper())
         )
-        supervisor = Supervisor(registry, keepers.connect, time.time, clock)
+        supervisor = Supervisor(registry, keepers.connect, time.time, clock, shared=door is not None)
         context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
         ledger = Ledger(store)
         kv = Kv(context, ledger)

@@ -183,7 +183,7 @@ class _Api:
                 "started_at": timestamp(services.started_at),
                 "teams": len(self._registry.teams),
                 "agents": len(self._registry.agents),
-                "keeper": services.supervisor.link.presence,
+                "keeper": services.supervisor.keepers.presence,
             }
         )
 

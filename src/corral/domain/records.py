@@ -41,6 +41,8 @@ class Team:
     file: str
     directory: str
     repo: str | None
+    #: The OS user whose team it is; empty in the instance of one person, where all are that person's.
+    user: str = ""
     #: The directory that git keeps the repository in, as it really is: the same for all its worktrees, and another one
     #: for a clone. Empty if there is none, or if it was not looked at yet.
     repository: str = ""

@@ -114,16 +114,18 @@ class Down:
                 raise NotFoundError(f"no team {name} is up", "corral ps shows what is up")
             agents = self._registry.of_team(name)
             stopping = [agent for agent in agents.values() if agent.state in _TO_BE_STOPPED]
-            keeper = await self._supervisor.link.open()
+            keeper = await self._supervisor.keepers.of(name).open()
             await self._announce(who, stopping)
             point("daemon.down_announced")
             merges = await self._merges.rest(name)
             for agent in stopping:
                 tell(Progress(agent=agent.name, step="stopping", of=len(stopping)))
-            ended = await self._supervisor.insist(lambda keeper: keeper.take_down(name, grace)) if team else Ended()
+            ended = Ended()
+            if team:
+                ended = await self._supervisor.insist(name, lambda keeper: keeper.take_down(name, grace))
             for done, agent in enumerate(stopping, 1):
                 tell(Progress(agent=agent.name, step="stopped", done=done, of=len(stopping)))
-            keeper = await self._supervisor.link.open()
+            keeper = await self._supervisor.keepers.of(name).open()
             point("daemon.taken_down")
             repo = team.repo if team else None
             places = await self._worktrees(keeper, name, agents.values())

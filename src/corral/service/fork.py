@@ -67,7 +67,7 @@ class Fork:
             source = self._registry.agent(team, source.name)
             forks.check_name(name, self._registry.agents.get((team, name)))
             await self._supervisor.be_certain(team)
-            keeper = await self._supervisor.link.open()
+            keeper = await self._supervisor.keepers.of(team).open()
             session, notes = await self._conversation(source)
             point, work = await self._point(keeper, source)
             record = self._record(source, name, prompt, session)
@@ -111,7 +111,7 @@ class Fork:
         ]
         notes = []
         for agent in resting:
-            keeper = await self._supervisor.link.open()
+            keeper = await self._supervisor.keepers.of(team).open()
             source = self._registry.agents.get((team, agent.fork_of))
             try:
                 _, more = await self._prepare(who, keeper, source, agent, ForkPoint())

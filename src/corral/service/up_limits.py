@@ -38,7 +38,7 @@ async def adjust(
     declared = {agent.name: agent for agent in team.agents}
     limits = {step.agent: declared[step.agent].limits for step in steps}
     if limits or known.limits != team.limits:
-        keeper = await context.supervisor.link.open()
+        keeper = await context.supervisor.keepers.of(team.name).open()
         notes += await keeper.limit(team.name, limits, team.limits)
     merge = settled(team.merge, known.merge, head="")
     if known.enforcement != team.enforcement or known.merge.target != merge.target:
@@ -51,7 +51,7 @@ async def adjust(
 
 async def _guard(context: Context, team: Team) -> list[str]:
     """Have the hooks of all worktrees of the team be as the file says now."""
-    keeper = await context.supervisor.link.open()
+    keeper = await context.supervisor.keepers.of(team.name).open()
     agents = context.registry.of_team(team.name).values()
     notes = {agent.name: await guard(keeper, team, agent) for agent in agents}
     return [f"{name}: {note}" for name, note in notes.items() if note]

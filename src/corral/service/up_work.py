@@ -85,7 +85,7 @@ class UpWork:
 
     async def do(self, steps: Sequence[Step]) -> None:
         """Do the plan."""
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(self._team.name).open()
         wanted = {step.agent for step in steps if step.action in (plan.START, plan.RESTART)}
         declared = {agent.name: (position, agent) for position, agent in enumerate(self._team.agents)}
         chosen = [declared[name][1] for name in declared if name in wanted]
@@ -105,9 +105,9 @@ class UpWork:
     async def check(self, names: Sequence[str]) -> None:
         """Refuse what this host or the repository cannot carry of these agents, before anything is made."""
         agents = [agent for agent in self._team.agents if agent.name in names]
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(self._team.name).open()
         confined = [agent.name for agent in agents if agent.bind == OWN_PORTS]
-        if confined and (obstacle := self._supervisor.link.hello.no_own_ports):
+        if confined and (obstacle := self._supervisor.keepers.of(self._team.name).hello.no_own_ports):
             raise RefusedError(
                 f'{", ".join(confined)}: bind = "{OWN_PORTS}" is not possible here: {obstacle}',
                 "leave bind out of corral.toml, or use a newer kernel; nothing was started",
@@ -126,6 +126,7 @@ class UpWork:
             file=self._team.file,
             directory=self._team.directory,
             repo=self._team.repo,
+            user=self._supervisor.keepers.owner(self._team.name),
             created_at=self._now(),
         )
         known = self._registry.of_team(self._team.name)
@@ -289,7 +290,7 @@ class UpWork:
         agents = [agent for agent in self._team.agents if agent.name in names]
         if not agents:
             return
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(self._team.name).open()
         given = await self._ports.allocate(
             self._who, self._team.name, self._team.ports, {agent.name: agent.ports for agent in agents}
         )
@@ -343,7 +344,7 @@ class UpWork:
     async def _over(self, team: str, agents: Sequence[str]) -> list[str]:
         """Those whose programs have ended by now: their files say so before tmux and the supervisor know."""
         runs = {self._registry.agents[team, agent].run: agent for agent in agents}
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(self._team.name).open()
         return [runs[run] for run in await keeper.over(team, runs)]
 
     async def _be_told(self, names: Sequence[str]) -> None:

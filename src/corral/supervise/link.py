@@ -1,4 +1,4 @@
-"""The daemon's link to its keeper: opened when it is needed, opened again when it breaks."""
+"""The daemon's link to a keeper: opened when it is needed, opened again when it breaks."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from corral.domain.records import SUPERVISOR, Agent, Who
 from corral.domain.supervision import Supervision
 from corral.ports.memory import HostMemory
 from corral.supervise import line as module
+from corral.supervise.keepers import Keepers
 from corral.supervise.line import Line
 from corral.supervise.registry import Registry
 from tests.support.records import AGENT, PERSON, TEAM
@@ -33,7 +34,7 @@ class Host:
     #: Set whenever somebody looked, or was started.
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def open(self) -> "Host":
+    async def hello(self) -> "Host":
         return self
 
     async def host_memory(self, _teams: list[str]) -> HostMemory:
@@ -56,8 +57,11 @@ class Scene:
         self.line = self.another()
 
     def another(self) -> Line:
-        link: Any = self.host
-        return Line(self.registry, link, self.lock, self._start, lambda: 100.0)
+        async def connect(*_: object) -> Any:
+            return self.host
+
+        keepers = Keepers(self.registry, connect, lambda _: None, lambda _: None)
+        return Line(self.registry, keepers, self.lock, self._start, lambda: 100.0)
 
     def lock(self, team: str) -> asyncio.Lock:
         return self.locks.setdefault(team, asyncio.Lock())

@@ -1,0 +1,113 @@
+"""The daemon's keepers: one in the instance of one person, one for each OS user on a shared server (ADR 23).
+
+Whoever needs a keeper says for which team, agent or person. A keeper is believed about what runs for its own user and
+about nothing else: it is a process of that user, who can have it say anything.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from corral.domain.records import Agent
+from corral.ports.keeper import Keeper
+from corral.ports.reports import Report
+from corral.supervise.link import KeeperLink
+from corral.supervise.registry import Registry
+
+log = logging.getLogger("corral.daemon")
+
+#: Opens a connection to a user's keeper, starting it if there is none: (user, on_report, on_lost) → keeper. The user is
+#: empty in the instance of one person.
+Connect = Callable[[str, Callable[[Report], None], Callable[[], None]], Awaitable[Keeper]]
+
+
+class Keepers:
+    """Links by user. `shared` says that there are several users; else there is one link, whatever is asked for."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        connect: Connect,
+        on_report: Callable[[Report], None],
+        on_lost: Callable[[str], None],
+        *,
+        shared: bool = False,
+    ) -> None:
+        self._registry = registry
+        self._connect = connect
+        self._on_report = on_report
+        self._on_lost = on_lost
+        self.shared = shared
+        self._links: dict[str, KeeperLink] = {}
+        #: Whose a team is going to be that is not written down yet.
+        self._claims: dict[str, str] = {}
+        self._only = None if shared else self._link("")
+
+    def of(self, team: str) -> KeeperLink:
+        """The link for what concerns a team."""
+        return self._only or self._link(self.owner(team))
+
+    def of_agent(self, agent: Agent) -> KeeperLink:
+        """The link for what concerns one agent."""
+        return self.of(agent.team)
+
+    def of_user(self, user: str) -> KeeperLink:
+        """The link for what is done for a person, whatever the team."""
+        return self._only or self._link(user)
+
+    def owner(self, team: str) -> str:
+        """The OS user whose team it is; empty in the instance of one person, and for a team that nobody has."""
+        known = self._registry.teams.get(team)
+        return known.user if known is not None else self._claims.get(team, "")
+
+    @contextmanager
+    def claimed(self, team: str, user: str) -> Iterator[None]:
+        """In this block, a team that is not known is the user's. The caller holds the team's lock."""
+        self._claims[team] = user
+        try:
+            yield
+        finally:
+            del self._claims[team]
+
+    def by_owner(self, teams: Iterable[str]) -> dict[str, list[str]]:
+        """These teams by whose they are, each once."""
+        found: dict[str, list[str]] = {}
+        for team in dict.fromkeys(teams):
+            found.setdefault(self.owner(team), []).append(team)
+        return found
+
+    @property
+    def links(self) -> dict[str, KeeperLink]:
+        """Those that were needed up to now, by user."""
+        return dict(self._links)
+
+    @property
+    def presence(self) -> str:
+        """ "present" while one is connected, else "absent"."""
+        return "present" if any(link.connected for link in self._links.values()) else "absent"
+
+    def teams_of(self, user: str) -> list[str]:
+        """The teams that the keeper of this user has to do with."""
+        return [team for team in self._registry.teams if not self.shared or self.owner(team) == user]
+
+    def _link(self, user: str) -> KeeperLink:
+        link = self._links.get(user)
+        if link is None:
+
+            async def connect(on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> Keeper:
+                return await self._connect(user, on_report, on_lost)
+
+            def heard(report: Report) -> None:
+                self._hear(user, report)
+
+            told = heard if self.shared else self._on_report
+            link = self._links[user] = KeeperLink(connect, told, lambda: self._on_lost(user))
+        return link
+
+    def _hear(self, user: str, report: Report) -> None:
+        if self.owner(report.team) == user:
+            self._on_report(report)
+        else:
+            log.warning("the keeper of %s spoke of team %.64r, which is not its: not believed", user, report.team)
