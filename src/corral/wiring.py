@@ -12,6 +12,7 @@ import time
 
 from corral import hosting
 from corral.domain.errors import CorralError
+from corral.domain.host_names import HOME, RUNTIME
 from corral.listening import BACKLOG, listen
 from corral.peer import user_id
 from corral.places import Places
@@ -44,13 +45,20 @@ def run_daemon(ready_fd: int | None, members: str | None = None) -> int:
     return 0
 
 
-def run_keeper(ready_fd: int | None, socket_path: str | None = None, daemon_user: str | None = None) -> int:
+def run_keeper(
+    ready_fd: int | None,
+    socket_path: str | None = None,
+    daemon_user: str | None = None,
+    worktrees: str | None = None,
+) -> int:
     """Run the keeper of the instance that the environment names, until nobody needs it.
 
     On a shared server it listens where the daemon finds it, and the daemon is another user: calls of nobody else are
     taken.
     """
     places = Places.from_environment()
+    if worktrees:
+        places.worktrees = worktrees
     places.create()
     hosting.begin_process("keeper")
     instance = os.environ.get("CORRAL_INSTANCE", "")
@@ -66,10 +74,12 @@ def run_keeper(ready_fd: int | None, socket_path: str | None = None, daemon_user
 async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> None:
     from corral import __version__
     from corral.adapters import webhook
+    from corral.adapters.accounts import account
     from corral.adapters.procfs import processes
     from corral.adapters.sqlite.store import SqliteStore
     from corral.adapters.unix_keeper.helper import Helper
     from corral.adapters.unix_keeper.host import HostKeepers
+    from corral.adapters.unix_keeper.rooms import HostRooms
     from corral.adapters.unix_keeper.spawn import LocalKeeper
     from corral.api.app import Services, make_app
     from corral.api.server import DaemonServer
@@ -131,13 +141,22 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None) -> No
         audit = await open_audit(places, store.instance)
         registry = Registry(store, time.time, places.at_rest_mark)
         await registry.load()
+        helper = Helper()
         keepers = (
             LocalKeeper(places, store.instance, daemon_needs_a_place=ready_fd is not None)
             if door is None
-            else HostKeepers(store.instance, Helper())
+            else HostKeepers(store.instance, helper)
         )
         supervisor = Supervisor(registry, keepers.connect, time.time, clock, shared=door is not None)
-        context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
+        context = Context(
+            registry=registry,
+            supervisor=supervisor,
+            store=store,
+            places=places,
+            now=time.time,
+            rooms=None if door is None else HostRooms(helper),
+            accounts=None if door is None else account,
+        )
         ledger = Ledger(store)
         kv = Kv(context, ledger)
         waits = Waits()
@@ -298,7 +317,7 @@ async def _keeper(
         history=history,
         no_own_ports=confining.obstacle(),
         own_ports=confining.through,
-        workspaces=GitWorkspaces(places, instance),
+        workspaces=GitWorkspaces(places, instance, None if daemon_user is None else Places(HOME, RUNTIME)),
         merges=GitMerges(places),
         bystanders=lambda team, directories, asking: bystanders.living_in(
             directories, team_markers(instance, team), asking

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from corral.domain import states
 from corral.domain.conversations import forgotten
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, RefusedError
 from corral.domain.records import Agent, NewEvent, Who
 from corral.domain.terminals import NO_TERMINAL
 from corral.ports.dialogs import Peer
@@ -150,8 +150,14 @@ class Agents:
     async def attach(self, who: Who, peer: Peer, agent: Agent, *, read_only: bool) -> list[str]:
         """The argv that joins an agent's terminal; who joined is journalled.
 
-        What is no person may only watch: at the keyboard of another agent it could answer what that one asks.
+        What is no person may only watch: at the keyboard of another agent it could answer what that one asks. On a
+        shared server it is refused to everybody: there, who joins does so through the keeper.
         """
+        if self._supervisor.keepers.shared:
+            raise RefusedError(
+                "on a shared server nobody but its keeper connects to the terminal of an agent",
+                f"corral attach --drive {agent.name}, or --observe to watch, joins it by way of the keeper",
+            )
         if not read_only and agent.terminal != NO_TERMINAL:
             remedy = f"corral attach -r {agent.name} only watches, corral send {agent.name} … speaks to it"
             await must_be_a_person(self._supervisor, who, peer, what=f"the keyboard of {agent.name}", remedy=remedy)

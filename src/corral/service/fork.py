@@ -57,7 +57,7 @@ class Fork:
         self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
-        self._places = context.places
+        self._context = context
         self._now = context.now
 
     async def __call__(self, who: Who, source: Agent, name: str, prompt: str, *, tell: Tell) -> Forked:
@@ -152,7 +152,7 @@ class Fork:
             source,
             name,
             position=last + 1,
-            workspace=self._places.worktree(source.team, name) if own else source.workspace,
+            workspace=worktrees.path_of(self._context, source.team, name, source.run_as) if own else source.workspace,
             prompt=prompt,
             session=session,
             since=self._now(),
@@ -173,14 +173,7 @@ class Fork:
     ) -> tuple[str, list[str]]:
         """Make what it needs to be started: its worktree, its ports, its environment. Its branch, and notes."""
         team = self._registry.teams[record.team]
-        workspace = await keeper.prepare_workspace(
-            team=record.team,
-            agent=record.name,
-            kind=record.workspace_kind,
-            path=record.workspace,
-            repo=team.repo,
-            start=point.commit,
-        )
+        workspace = await worktrees.prepare(self._context, keeper, record, team.repo, point.commit)
         notes = [f"{record.name}: {workspace.note}"] if workspace.note else []
         if note := await worktrees.guard(keeper, team, record):
             notes.append(f"{record.name}: {note}")

@@ -83,19 +83,18 @@ class Up:
     ) -> UpResult:
         team = spec.parse(text, file)
         owner = who.user if self._supervisor.keepers.shared else ""
-        async with self._supervisor.lock(team.name):
+        async with self._supervisor.lock(team.name), self._supervisor.keepers.claimed(team.name, owner):
             self._refuse_other_user(team.name, owner)
             self._refuse_other_file(team)
-            with self._supervisor.keepers.claimed(team.name, owner):
-                return await self._make_so(
-                    who,
-                    team,
-                    only=only,
-                    restart_changed=restart_changed,
-                    dry_run=dry_run,
-                    environment=environment,
-                    tell=tell,
-                )
+            return await self._make_so(
+                who,
+                team,
+                only=only,
+                restart_changed=restart_changed,
+                dry_run=dry_run,
+                environment=environment,
+                tell=tell,
+            )
 
     async def _make_so(
         self,

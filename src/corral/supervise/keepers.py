@@ -7,14 +7,15 @@ about nothing else: it is a process of that user, who can have it say anything.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 
 from corral.domain.records import Agent
 from corral.ports.keeper import Keeper
-from corral.ports.reports import Report
-from corral.supervise.link import KeeperLink
+from corral.ports.reports import Report, RunExited, ServerChanged
+from corral.supervise.link import KeeperLink, Link
 from corral.supervise.registry import Registry
+from corral.supervise.team_link import TeamLink
 
 log = logging.getLogger("corral.daemon")
 
@@ -43,15 +44,45 @@ class Keepers:
         self._links: dict[str, KeeperLink] = {}
         #: Whose a team is going to be that is not written down yet.
         self._claims: dict[str, str] = {}
+        #: The links of teams that have more than one user, each with whose the team was.
+        self._several: dict[str, tuple[str, TeamLink]] = {}
         self._only = None if shared else self._link("")
 
-    def of(self, team: str) -> KeeperLink:
-        """The link for what concerns a team."""
-        return self._only or self._link(self.owner(team))
+    def of(self, team: str) -> Link:
+        """The link for what concerns a team: to its user's keeper, or to all of them if it has several users."""
+        if self._only is not None:
+            return self._only
+        users = self.users(team)
+        if len(users) == 1:
+            self._several.pop(team, None)
+            return self._link(self.owner(team))
+        owner = self.owner(team)
+        known = self._several.get(team)
+        if known is None or known[0] != owner:
+            link = TeamLink(
+                owner,
+                lambda: {user: self._link(user) for user in self.users(team)},
+                lambda: self._registry.of_team(team),
+            )
+            known = self._several[team] = (owner, link)
+        return known[1]
 
     def of_agent(self, agent: Agent) -> KeeperLink:
-        """The link for what concerns one agent."""
-        return self.of(agent.team)
+        """The link to the keeper that runs an agent."""
+        return self._only or self._link(agent.run_as or self.owner(agent.team))
+
+    def parts(self, team: str) -> list[tuple[str, KeeperLink]]:
+        """The keepers of a team, by user."""
+        return [("", self._only)] if self._only is not None else [(one, self._link(one)) for one in self.users(team)]
+
+    def runs(self, user: str, agent: Agent) -> bool:
+        """True if it is that user's keeper which runs the agent."""
+        return not self.shared or user == (agent.run_as or self.owner(agent.team))
+
+    def users(self, team: str) -> list[str]:
+        """The OS users that agents of a team are run by, its own first."""
+        known = self._registry.teams.get(team)
+        return list(dict.fromkeys([self.owner(team), *(known.agent_users if known is not None else ())]))
 
     def of_user(self, user: str) -> KeeperLink:
         """The link for what is done for a person, whatever the team."""
@@ -62,8 +93,8 @@ class Keepers:
         known = self._registry.teams.get(team)
         return known.user if known is not None else self._claims.get(team, "")
 
-    @contextmanager
-    def claimed(self, team: str, user: str) -> Iterator[None]:
+    @asynccontextmanager
+    async def claimed(self, team: str, user: str) -> AsyncIterator[None]:
         """In this block, a team that is not known is the user's. The caller holds the team's lock."""
         self._claims[team] = user
         try:
@@ -90,7 +121,7 @@ class Keepers:
 
     def teams_of(self, user: str) -> list[str]:
         """The teams that the keeper of this user has to do with."""
-        return [team for team in self._registry.teams if not self.shared or self.owner(team) == user]
+        return [team for team in self._registry.teams if not self.shared or user in self.users(team)]
 
     def _link(self, user: str) -> KeeperLink:
         link = self._links.get(user)
@@ -107,7 +138,14 @@ class Keepers:
         return link
 
     def _hear(self, user: str, report: Report) -> None:
-        if self.owner(report.team) == user:
+        if self._may_tell(user, report):
             self._on_report(report)
         else:
             log.warning("the keeper of %s spoke of team %.64r, which is not its: not believed", user, report.team)
+
+    def _may_tell(self, user: str, report: Report) -> bool:
+        if isinstance(report, ServerChanged):
+            return user in self.users(report.team)
+        name = report.run.agent if isinstance(report, RunExited) else report.agent
+        agent = self._registry.agents.get((report.team, name))
+        return self.runs(user, agent) if agent is not None else user == self.owner(report.team)

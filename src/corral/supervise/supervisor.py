@@ -39,7 +39,7 @@ from corral.supervise.activity import Activities
 from corral.supervise.conversations import Conversations
 from corral.supervise.keepers import Connect, Keepers
 from corral.supervise.line import Line
-from corral.supervise.link import KeeperLink
+from corral.supervise.link import Link
 from corral.supervise.looking import Looking
 from corral.supervise.observe import Findings
 from corral.supervise.outcomes import Outcomes, event_of
@@ -243,14 +243,22 @@ class Supervisor:
         self._profile_problems.tell()
         keeper = await self.keepers.of(team).open()
         await self._recording.tell(keeper, team)
-        inventory = await keeper.inventory(team)
-        for run in inventory.runs:
-            self._registry.last_news[team, run.agent] = run.last_news
-            self.activities.looked(team, run)
+        running: dict[str, int] = {}
+        # All are asked before anything is followed: a team of which a part is silent is not known.
+        looks = [(user, await (await link.open()).inventory(team)) for user, link in self.keepers.parts(team)]
+        for user, inventory in looks:
+            # Of what others run, a keeper knows nothing.
+            strangers = {one.name for one in self._registry.of_team(team).values() if not self.keepers.runs(user, one)}
+            for run in inventory.runs:
+                if run.agent not in strangers:
+                    self._registry.last_news[team, run.agent] = run.last_news
+                    self.activities.looked(team, run)
+            running.update((name, count) for name, count in inventory.processes.items() if name not in strangers)
         self._transcripts.looked(team)
-        self._registry.count_processes(team, inventory.processes)
-        agents = self._registry.of_team(team).values()
-        await self._follow(observe.from_inventory(agents, inventory, self._now()))
+        self._registry.count_processes(team, running)
+        for user, inventory in looks:
+            agents = [one for one in self._registry.of_team(team).values() if self.keepers.runs(user, one)]
+            await self._follow(observe.from_inventory(agents, inventory, self._now()))
 
     async def be_certain(self, team: str) -> None:
         """Look first, and do nothing to a team of which nobody can tell what is alive."""
@@ -303,7 +311,7 @@ class Supervisor:
         return await self._insist(self.keepers.of_user(user), act)
 
     @staticmethod
-    async def _insist(link: KeeperLink, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
+    async def _insist(link: Link, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
         for attempt in range(1, _ATTEMPTS + 1):
             keeper = await link.open()
             try:

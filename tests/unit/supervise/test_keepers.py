@@ -93,7 +93,7 @@ def test_the_instance_of_one_person_has_one_whatever_is_asked_for(tmp_path: Path
 
 def test_a_team_that_comes_up_is_its_claimants_until_it_is_written_down(tmp_path: Path) -> None:
     async def scenario(scene: Scene) -> None:
-        with scene.keepers.claimed("new", "ben"), scene.keepers.claimed("shop", "ben"):
+        async with scene.keepers.claimed("new", "ben"), scene.keepers.claimed("shop", "ben"):
             assert (scene.keepers.owner("new"), scene.keepers.owner("shop")) == ("ben", "ann")
         assert scene.keepers.owner("new") == ""
 
