@@ -18,6 +18,7 @@ TEAM = """
 name = "shop"
 [agents.a]
 command = ["bash", "--norc", "--noprofile"]
+env = { HISTFILE = "/dev/null" }
 [agents.plain]
 command = ["sh", "-c", "echo some words; exec cat"]
 terminal = "none"
@@ -45,7 +46,7 @@ def at(user: User, *how: str) -> AtTheKeyboard:
 
 def seats(user: User) -> list[tuple[Any, Any]]:
     sessions = json.loads(user.run("corral", "session", "ls", "--json").stdout)
-    return sorted((seat["person"], seat["mode"]) for session in sessions for seat in session["seats"])
+    return sorted((seat["who"], seat["mode"]) for session in sessions for seat in session["seats"])
 
 
 def test_plain_attach_drives_and_with_r_it_watches(shop: None, ann: User, ben: User) -> None:

@@ -35,6 +35,8 @@ async def adjust(
     notes = []
     if known.systemd != team.systemd:
         notes.append(f'systemd = "{team.systemd}" holds for agents that are started from now on')
+    if known.group_access != team.group_access:
+        notes.append("group_access holds for the worktrees of agents that are started from now on")
     declared = {agent.name: agent for agent in team.agents}
     limits = {step.agent: declared[step.agent].limits for step in steps}
     if limits or known.limits != team.limits:
@@ -116,6 +118,7 @@ async def _write_down(
         supervision=team.supervision,
         notify=team.notify,
         recording=team.recording,
+        group_access=team.group_access,
     )
     if agents or record != known:
         await registry.commit(who, teams=[record], agents=agents, events=events)

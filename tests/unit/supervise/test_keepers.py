@@ -12,11 +12,11 @@ from corral.adapters.sqlite.store import SqliteStore
 from corral.domain.recording import Recording
 from corral.domain.records import Team
 from corral.ports.casts import RecordingOrder
-from corral.ports.reports import Report, ServerChanged
+from corral.ports.reports import Degraded, Report, ServerChanged
 from corral.supervise.keepers import Keepers
 from corral.supervise.recording import RecordingOrders
 from corral.supervise.registry import Registry
-from tests.support.records import PERSON, TEAM
+from tests.support.records import AGENT, PERSON, TEAM
 
 ANNS = replace(TEAM, name="shop", user="ann")
 BENS = replace(TEAM, name="mill", user="ben")
@@ -142,3 +142,29 @@ def test_a_keeper_is_told_that_nothing_is_recorded_any_more_by_a_daemon_that_nev
         assert keeper.recorded[1:] == [("shop", True)]
 
     play(tmp_path, scenario)
+
+
+def test_a_team_with_users_for_its_agents_has_all_of_their_keepers(tmp_path: Path) -> None:
+    team = replace(ANNS, agent_users=("bot",))
+    agents = [replace(AGENT, name="a"), replace(AGENT, name="b", run_as="bot")]
+
+    async def scenario(scene: Scene) -> None:
+        await scene.registry.commit(PERSON, agents=agents)
+        link = scene.keepers.of("shop")
+        assert link is scene.keepers.of("shop")
+        several = await link.open()
+        assert scene.connected == ["ann", "bot"]
+        assert several is await link.open()
+        assert scene.keepers.of_agent(agents[1]) is scene.keepers.of_user("bot")
+        bot: Any = scene.keepers.of_user("bot").connected
+        for name in ("a", "b"):
+            bot.tell(Degraded(team="shop", agent=name, why="x"))
+        assert scene.heard == ["shop"], "what it says of the other's agent is not believed"
+        bot.tell(ServerChanged(team="shop", presence="absent"))
+        assert scene.heard == ["shop", "shop"]
+        bot.go()
+        assert (scene.lost, scene.keepers.teams_of("bot")) == (["bot"], ["shop"])
+        assert link.connected is None
+        assert await link.open() is not several
+
+    play(tmp_path, scenario, team)
