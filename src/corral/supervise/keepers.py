@@ -75,9 +75,12 @@ class Keepers:
         """The keepers of a team, by user."""
         return [("", self._only)] if self._only is not None else [(one, self._link(one)) for one in self.users(team)]
 
-    def runs(self, user: str, agent: Agent) -> bool:
-        """True if it is that user's keeper which runs the agent."""
-        return not self.shared or user == (agent.run_as or self.owner(agent.team))
+    def strangers(self, user: str, team: str) -> set[str]:
+        """The agents of a team that are run by others than this user."""
+        if not self.shared:
+            return set()
+        owner = self.owner(team)
+        return {one.name for one in self._registry.of_team(team).values() if user != (one.run_as or owner)}
 
     def users(self, team: str) -> list[str]:
         """The OS users that agents of a team are run by, its own first."""
@@ -148,4 +151,4 @@ class Keepers:
             return user in self.users(report.team)
         name = report.run.agent if isinstance(report, RunExited) else report.agent
         agent = self._registry.agents.get((report.team, name))
-        return self.runs(user, agent) if agent is not None else user == self.owner(report.team)
+        return user == ((agent.run_as if agent is not None else "") or self.owner(report.team))

@@ -248,7 +248,7 @@ class Supervisor:
         looks = [(user, await (await link.open()).inventory(team)) for user, link in self.keepers.parts(team)]
         for user, inventory in looks:
             # Of what others run, a keeper knows nothing.
-            strangers = {one.name for one in self._registry.of_team(team).values() if not self.keepers.runs(user, one)}
+            strangers = self.keepers.strangers(user, team)
             for run in inventory.runs:
                 if run.agent not in strangers:
                     self._registry.last_news[team, run.agent] = run.last_news
@@ -257,7 +257,8 @@ class Supervisor:
         self._transcripts.looked(team)
         self._registry.count_processes(team, running)
         for user, inventory in looks:
-            agents = [one for one in self._registry.of_team(team).values() if self.keepers.runs(user, one)]
+            strangers = self.keepers.strangers(user, team)
+            agents = [one for name, one in self._registry.of_team(team).items() if name not in strangers]
             await self._follow(observe.from_inventory(agents, inventory, self._now()))
 
     async def be_certain(self, team: str) -> None:
