@@ -166,6 +166,7 @@ class UpWork:
                 hooks=agent.hooks,
                 upkeep=agent.upkeep,
                 run_as=agent.run_as,
+                user=agent.run_as or team.user,
                 state=states.PENDING,
                 since=self._now(),
             )

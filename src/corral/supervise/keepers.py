@@ -119,8 +119,18 @@ class Keepers:
 
     @property
     def presence(self) -> str:
-        """ "present" while one is connected, else "absent"."""
-        return "present" if any(link.connected for link in self._links.values()) else "absent"
+        """ "present" while one is connected, and every one that a team needs, else "absent"."""
+        present = [presence == "present" for presence in self.presences.values()]
+        return "present" if present and all(present) else "absent"
+
+    @property
+    def presences(self) -> dict[str, str]:
+        """By user, whether their keeper is connected: of all that a team needs, and of others that are."""
+        needed = (
+            {user for team in self._registry.teams for user in self.users(team)} if self.shared else set(self._links)
+        )
+        connected = {user for user, link in self._links.items() if link.connected is not None}
+        return {user: "present" if user in connected else "absent" for user in sorted(needed | connected)}
 
     def teams_of(self, user: str) -> list[str]:
         """The teams that the keeper of this user has to do with."""
