@@ -20,13 +20,15 @@ _LONGEST_SOCKET = len("/tmux/") + 40 + len(".sock")
 class Places:
     """The paths of one instance. Making one touches nothing; `create` does."""
 
-    __slots__ = ("config", "home", "runtime")
+    __slots__ = ("config", "home", "runtime", "worktrees")
 
-    def __init__(self, home: str, runtime: str, config: str = "") -> None:
+    def __init__(self, home: str, runtime: str, config: str = "", worktrees: str = "") -> None:
         self.home = os.path.abspath(home)
         self.runtime = os.path.abspath(runtime)
         #: What a person writes and Corral only reads. Nobody has to have it.
         self.config = os.path.abspath(config) if config else self.home
+        #: On a shared server they are elsewhere.
+        self.worktrees = os.path.abspath(worktrees) if worktrees else os.path.join(self.home, "worktrees")
 
     @classmethod
     def from_environment(cls, environ: "os._Environ[str] | dict[str, str] | None" = None) -> "Places":
@@ -149,7 +151,7 @@ class Places:
         return os.path.join(self.home, "recordings", team, agent)
 
     def worktree(self, team: str, agent: str) -> str:
-        return os.path.join(self.home, "worktrees", team, agent)
+        return os.path.join(self.worktrees, team, agent)
 
     def hooks(self, team: str, agent: str) -> str:
         """The git hooks of an agent's worktree."""

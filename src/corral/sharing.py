@@ -7,21 +7,29 @@ import os
 import socket
 from dataclasses import dataclass
 
+from corral.domain.acl import ACCESS, acl
 from corral.domain.errors import NotFoundError, RefusedError
+from corral.domain.host_names import AGENTS
 from corral.listening import listen
 from corral.places import Places
 
 
 @dataclass(frozen=True)
 class Door:
-    """The socket of a shared server's daemon: for everybody in one group."""
+    """The socket of a shared server's daemon: for everybody in one group, and for the users of agents."""
 
     gid: int
-    group: str = ""
+    group: str
+    #: The group of users that are for agents alone, if there is one.
+    agents: int | None = None
 
     def listen(self, path: str) -> socket.socket:
         """A listening socket, 0660 and of the group."""
-        return listen(path, mode=0o660, group=self.gid)
+        listening = listen(path, mode=0o660, group=self.gid)
+        if self.agents is not None:
+            # They are nobody's log-in, and so in no group of people; but what they run has to say something, too.
+            os.setxattr(path, ACCESS, acl(6, 6, groups=((self.agents, 6),)))
+        return listening
 
 
 def shared_door(group: str) -> Door:
@@ -31,9 +39,13 @@ def shared_door(group: str) -> Door:
             "the daemon of a shared server does not run as root", "systemctl start corral.service runs it as corral"
         )
     try:
-        return Door(grp.getgrnam(group).gr_gid, group)
+        gid = grp.getgrnam(group).gr_gid
     except KeyError:
         raise NotFoundError(f"there is no group {group} on this host", "sudo corral host setup makes it") from None
+    try:
+        return Door(gid, group, grp.getgrnam(AGENTS).gr_gid)
+    except KeyError:
+        return Door(gid, group)
 
 
 def tell_keepers(places: Places, instance: str) -> None:

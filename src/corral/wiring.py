@@ -12,7 +12,7 @@ import time
 
 from corral import hosting
 from corral.domain.errors import CorralError
-from corral.domain.host_names import MEMBERS
+from corral.domain.host_names import HOME, MEMBERS, RUNTIME
 from corral.listening import BACKLOG, listen
 from corral.peer import uid_of, user_id
 from corral.places import Places
@@ -46,13 +46,20 @@ def run_daemon(ready_fd: int | None, members: str | None = None, *, decides: boo
     return 0
 
 
-def run_keeper(ready_fd: int | None, socket_path: str | None = None, daemon_user: str | None = None) -> int:
+def run_keeper(
+    ready_fd: int | None,
+    socket_path: str | None = None,
+    daemon_user: str | None = None,
+    worktrees: str | None = None,
+) -> int:
     """Run the keeper of the instance that the environment names, until nobody needs it.
 
     On a shared server it listens where the daemon finds it, and the daemon is another user: calls of nobody else are
     taken.
     """
     places = Places.from_environment()
+    if worktrees:
+        places.worktrees = worktrees
     places.create()
     hosting.begin_process("keeper")
     instance = os.environ.get("CORRAL_INSTANCE", "")
@@ -68,10 +75,13 @@ def run_keeper(ready_fd: int | None, socket_path: str | None = None, daemon_user
 async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decides: bool) -> None:
     from corral import __version__
     from corral.adapters import webhook
+    from corral.adapters.accounts import account
     from corral.adapters.cgroup.peers import KernelPeers
     from corral.adapters.procfs import processes
     from corral.adapters.sqlite.store import SqliteStore
-    from corral.adapters.unix_keeper.host import NoKeeperHere
+    from corral.adapters.unix_keeper.helper import Helper
+    from corral.adapters.unix_keeper.host import HostKeepers
+    from corral.adapters.unix_keeper.rooms import HostRooms
     from corral.adapters.unix_keeper.spawn import LocalKeeper
     from corral.api.app import Services, make_app
     from corral.api.server import DaemonServer
@@ -135,13 +145,22 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         audit = await open_audit(places, store.instance, shared=decides)
         registry = Registry(store, time.time, places.at_rest_mark)
         await registry.load()
+        helper = Helper()
         keepers = (
             LocalKeeper(places, store.instance, daemon_needs_a_place=ready_fd is not None)
             if door is None
-            else NoKeeperHere()
+            else HostKeepers(store.instance, helper)
         )
-        supervisor = Supervisor(registry, keepers.connect, time.time, clock)
-        context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=time.time)
+        supervisor = Supervisor(registry, keepers.connect, time.time, clock, shared=door is not None)
+        context = Context(
+            registry=registry,
+            supervisor=supervisor,
+            store=store,
+            places=places,
+            now=time.time,
+            rooms=None if door is None else HostRooms(helper),
+            accounts=None if door is None else account,
+        )
         shared = await shared_of(context, MEMBERS if door is None else door.group) if decides else None
         ledger = Ledger(store)
         kv = Kv(context, ledger)
@@ -316,7 +335,7 @@ async def _keeper(
         obstacles=confining.obstacles(),
         confine=confining.through,
         programs=confining.programs(places.home),
-        workspaces=GitWorkspaces(places, instance),
+        workspaces=GitWorkspaces(places, instance, None if daemon_user is None else Places(HOME, RUNTIME)),
         merges=GitMerges(places),
         bystanders=lambda team, directories, asking: bystanders.living_in(
             directories, team_markers(instance, team), asking

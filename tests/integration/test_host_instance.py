@@ -49,7 +49,7 @@ def test_it_starts_no_agent_as_itself(host_daemon: Path, own_directory: Path) ->
         [sys.executable, "-m", "corral", *words], capture_output=True, text=True, cwd=own_directory, check=False
     )
     assert done.returncode == 6
-    assert "keepers of its users" in json.loads(done.stderr)["error"]["message"]
+    assert "privileged helper" in json.loads(done.stderr)["error"]["message"]
 
 
 def test_root_is_refused(instance: Instance) -> None:

@@ -57,18 +57,6 @@ def test_somebody_else_does_not_get_through_the_door(server: None, ben: User) ->
     assert json.loads(told.stdout) == {"running": False}, "and has an instance of their own, as ever"
 
 
-def test_nobody_gets_an_agent_that_runs_as_the_daemon(server: None, ann: User, own_directory: Path) -> None:
-    spec = own_directory / "corral.toml"
-    spec.write_text('[team]\nname = "shop"\n[agents.api]\nworkspace = "shared"\ncommand = ["sleep", "1000"]\n')
-    done = ann.run("corral", "up", "--file", str(spec), "--json", cwd=str(own_directory), check=False)
-    assert done.returncode == 6, done.stdout + done.stderr
-    daemon, *others = system("pgrep", "--uid", "corral", "--list-full").stdout.splitlines()
-    assert daemon.startswith(f"{main_pid()} ")
-    assert [other.split()[-1] for other in others] == ["corral.adapters.policy.engine_process"], (
-        "it decides, and that is all"
-    )
-
-
 def in_the_unit(script: str) -> str:
     """What a script prints that runs as the daemon does: with everything that its unit says, but for the program."""
     unit = Path("/etc/systemd/system/corral.service").read_text().splitlines()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.lab.support.people import daemon, leave, pids, rows, states, up
 from tests.lab.support.shared import shared_server, system
 from tests.lab.support.users import User
 from tests.support.waiting import wait_for
@@ -16,14 +17,10 @@ def server(ann: User) -> Iterator[None]:
         yield
 
 
-def main_pid() -> int:
-    return int(system("systemctl", "show", "--property=MainPID", "--value", "corral.service").stdout)
-
-
 def test_it_comes_back_when_it_is_killed_and_its_runtime_directory_at_boot(server: None, ann: User) -> None:
-    pid = main_pid()
+    pid = daemon()
     os.kill(pid, 9)
-    wait_for(lambda: main_pid() not in (0, pid) and os.path.exists("/run/corral/daemon.sock"), what="another daemon")
+    wait_for(lambda: daemon() not in (0, pid) and os.path.exists("/run/corral/daemon.sock"), what="another daemon")
     wait_for(lambda: ann.run("corral", "daemon", "status", check=False).returncode == 0, what="it answers")
     system("systemctl", "stop", "corral.service")
     system("rm", "-r", "/run/corral")
@@ -38,3 +35,17 @@ def test_a_stopped_daemon_is_not_started_by_a_member(server: None, ann: User) ->
     done = ann.run("corral", "daemon", "start", env=named, check=False)
     assert done.returncode == 6
     assert "sudo systemctl start corral.service" in done.stderr
+
+
+def test_one_that_is_killed_finds_every_users_agents_again(ann: User, ben: User) -> None:
+    with shared_server(ann, ben):
+        up(ann, "shop")
+        up(ben, "mill")
+        before, pid = pids(ann), daemon()
+        os.kill(pid, 9)
+        wait_for(lambda: daemon() not in (0, pid), what="systemd has started another")
+        wait_for(lambda: ann.run("corral", "daemon", "status", check=False).returncode == 0, what="it answers")
+        wait_for(lambda: set(states(ann).values()) == {"running"}, what="all are found again")
+        assert pids(ann) == before
+        assert {row["user"] for row in rows(ben)} == {"ann", "ben"}
+        leave(ann, ben)

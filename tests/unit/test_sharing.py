@@ -25,7 +25,7 @@ from corral.sharing import Door, shared_door, tell_keepers
 
 def test_the_socket_is_for_the_group_and_for_nobody_else(own_directory: Path) -> None:
     path = str(own_directory / "daemon.sock")
-    with Door(os.getgid()).listen(path):
+    with Door(os.getgid(), "members").listen(path):
         info = os.stat(path)
     assert (stat.S_IMODE(info.st_mode), info.st_gid) == (0o660, os.getgid())
     with listen(path):

@@ -203,6 +203,7 @@ class _Api:
 
     async def health(self, _: Request) -> Response:
         services = self._services
+        keepers = services.supervisor.keepers
         return answers.json(
             {
                 "version": __version__,
@@ -213,7 +214,8 @@ class _Api:
                 "started_at": timestamp(services.started_at),
                 "teams": len(self._registry.teams),
                 "agents": len(self._registry.agents),
-                "keeper": services.supervisor.link.presence,
+                "keeper": keepers.presence,
+                **({"keepers": keepers.presences} if keepers.shared else {}),
             }
         )
 

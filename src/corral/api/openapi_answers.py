@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from corral.domain.records import Who
 from corral.ports.usage import Pressure
@@ -33,6 +33,9 @@ class Health(Told, frozen=True):
     teams: int
     agents: int
     keeper: Annotated[str, Meta(description="`present` if the daemon has a connection to it, else `absent`")]
+    keepers: Annotated[
+        dict[str, str] | UnsetType, Meta(description="on a shared server: the same by OS user, of all that teams need")
+    ] = UNSET
 
 
 class Stopped(Told, frozen=True):

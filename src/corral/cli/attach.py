@@ -13,7 +13,7 @@ from corral.client.answers import Record, ask, ask_for_list
 from corral.client.wire import target
 from corral.domain import states
 from corral.domain.errors import CorralError, NotFoundError, UnavailableError, WrongUseError
-from corral.domain.session_modes import MODES
+from corral.domain.session_modes import DRIVE, MODES, OBSERVE
 from corral.domain.terminals import NO_TERMINAL
 
 #: Its terminal goes a moment before it is known what became of the agent: so often that is asked for, and so far apart.
@@ -24,10 +24,16 @@ _ENDED = (*states.AT_REST, states.BACKOFF)
 
 def run(invocation: Invocation) -> int:
     team, agent = one_agent(invocation)
+    whose: list[tuple[str, str | None]] = [("team", team), ("cwd", here()), ("agent", agent)]
     if modes := [mode for mode in MODES if invocation.flag(mode)]:
-        return _shared(invocation, [("team", team), ("cwd", here()), ("agent", agent)], agent, modes)
+        if len(modes) > 1 or invocation.flag("read-only"):
+            raise WrongUseError(
+                "--observe, --drive, --moderate and --read-only exclude each other", "choose how to join: one of them"
+            )
+        return _shared(invocation, whose, agent, modes[0])
+    if invocation.places.of_host and not invocation.json:
+        return _on_a_host(invocation, whose, agent)
     read_only = "1" if invocation.flag("read-only") else "0"
-    whose = [("team", team), ("cwd", here()), ("agent", agent)]
     joining = target("/v1/attach", [*whose, ("read_only", read_only)])
     if invocation.json:
         write_json(ask(invocation.places, "GET", joining))
@@ -55,18 +61,27 @@ def run(invocation: Invocation) -> int:
     return code
 
 
-def _shared(invocation: Invocation, whose: list[tuple[str, str | None]], agent: str, modes: list[str]) -> int:
+def _on_a_host(invocation: Invocation, whose: list[tuple[str, str | None]], agent: str) -> int:
+    """On a shared server nobody but its keeper connects to an agent's tmux, not even whose it is."""
+    before = _look(invocation, whose)
+    if before.get("terminal") != NO_TERMINAL:
+        return _shared(invocation, whose, agent, OBSERVE if invocation.flag("read-only") else DRIVE)
+    _check(before, agent)
+    remark(f"{agent} has no terminal: this follows its output; ctrl-c leaves it, corral send {agent} speaks to it")
+    sys.stdout.flush()
+    argv = [sys.executable, "-m", "corral", "logs", "--follow", f"{before.get('team')}/{before.get('agent')}"]
+    os.execv(argv[0], argv)  # noqa: S606 - it ends with ctrl-c, and nothing is left to say then
+    return 1
+
+
+def _shared(invocation: Invocation, whose: list[tuple[str, str | None]], agent: str, mode: str) -> int:
     """Through the keeper, beside others."""
     from corral.cli.attach_shared import attach_shared
 
-    if len(modes) > 1 or invocation.flag("read-only"):
-        raise WrongUseError(
-            "--observe, --drive, --moderate and --read-only exclude each other", "choose how to join: one of them"
-        )
     before = _look(invocation, whose)
     if not invocation.json:
         _check(before, agent)
-    code, why = attach_shared(invocation, whose, modes[0])
+    code, why = attach_shared(invocation, whose, mode)
     if said := _what_became_of(invocation, before) or plain(why):
         remark(said)
     return code
@@ -133,7 +148,8 @@ COMMAND = Command(
         "running it.\n"
         "With --observe, --drive or --moderate you join through the agent's keeper, beside others: everybody sees who\n"
         "is there, and it is journalled. ctrl-b d leaves; who watches leaves with q, too. corral session tells who is\n"
-        "there, and hands the keyboard over. With --json, what is shown comes as JSON lines."
+        "there, and hands the keyboard over. With --json, what is shown comes as JSON lines.\n"
+        "On a shared server that is the only way: there, plain `corral attach` is --drive, and with -r it is --observe."
     ),
     examples=(
         ("corral attach builder-1", "join it; ctrl-b d leaves"),

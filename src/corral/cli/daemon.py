@@ -60,9 +60,15 @@ def status(invocation: Invocation) -> int:
     if invocation.json:
         write_json({"running": True, **health})
     else:
-        for line in lines([[f"{key.replace('_', ' ')}:", str(value)] for key, value in health.items()]):
+        for line in lines([[f"{key.replace('_', ' ')}:", _shown(value)] for key, value in health.items()]):
             say(line)
     return 0
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {one}" for name, one in value.items()) or "none"
+    return str(value)
 
 
 def run(invocation: Invocation) -> int:

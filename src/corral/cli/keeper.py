@@ -6,7 +6,8 @@ from corral.cli.command import INTEGER, Command, Invocation, Option
 def run(invocation: Invocation) -> int:
     from corral.wiring import run_keeper
 
-    return run_keeper(invocation.integer("ready-fd"), invocation.text("socket"), invocation.text("daemon"))
+    shared = [invocation.text(name) for name in ("socket", "daemon", "workspaces")]
+    return run_keeper(invocation.integer("ready-fd"), *shared)
 
 
 RUN = Command(
@@ -18,6 +19,7 @@ RUN = Command(
         Option("ready-fd", value="N", kind=INTEGER, summary="write a byte to this descriptor when ready", hidden=True),
         Option("socket", value="PATH", summary="listen here, on a shared server", hidden=True),
         Option("daemon", value="USER", summary="take calls from this user's daemon and from nobody else", hidden=True),
+        Option("workspaces", value="DIR", summary="make worktrees here, on a shared server", hidden=True),
     ),
     run=run,
     hidden=True,

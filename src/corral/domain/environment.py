@@ -20,6 +20,9 @@ _OF_THE_CALLERS_TERMINAL = frozenset(
     CLAUDECODE CLAUDE_CODE_ENTRYPOINT""".split()
 )
 
+#: What says nothing about whose it is.
+_OF_EVERYBODY = frozenset("PATH LANG LANGUAGE TZ".split())
+
 #: Names that a team may not set: they say who the agent is.
 RESERVED_PREFIX = "CORRAL_"
 
@@ -35,6 +38,25 @@ def ambient_environment(callers: Mapping[str, str]) -> dict[str, str]:
         name: value
         for name, value in callers.items()
         if is_exportable(name) and name not in _OF_THE_CALLERS_TERMINAL and not name.startswith(RESERVED_PREFIX)
+    }
+
+
+def environment_of_another(callers: Mapping[str, str], user: str, uid: int, home: str, shell: str) -> dict[str, str]:
+    """What an agent has that is run by another user than the one who said `up`: nothing of that person's but what
+    says where programs are and how to speak. Keys, tokens and sockets are not the other's business.
+    """
+    kept = {
+        name: value
+        for name, value in callers.items()
+        if name in _OF_EVERYBODY or (name.startswith("LC_") and is_exportable(name))
+    }
+    return {
+        **kept,
+        "HOME": home,
+        "USER": user,
+        "LOGNAME": user,
+        "SHELL": shell or "/bin/sh",
+        "XDG_RUNTIME_DIR": f"/run/user/{uid}",
     }
 
 

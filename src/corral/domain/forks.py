@@ -14,7 +14,7 @@ from corral.domain.records import NO_CONVERSATION, Agent, Conversation
 #: What a fork has of the other: all that was declared of it. What became of the other is its own.
 DECLARED = (
     *("command", "shell", "workspace_kind", "restart", "fingerprint", "limits", "terminal", "stdin", "declared_as"),
-    *("labels", "bind", "access", "kind", "ready_when", "after", "upkeep", "mcp", "hooks"),
+    *("labels", "bind", "access", "kind", "ready_when", "after", "upkeep", "mcp", "hooks", "run_as"),
 )
 
 

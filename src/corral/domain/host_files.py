@@ -93,13 +93,16 @@ def daemon_unit(python: str, *, user: str, members: str, home: str, runtime: str
     )
 
 
-def keeper_unit(python: str, *, user: str, runtime: str, keepers: str, home: str) -> str:
+def keeper_unit(python: str, *, user: str, runtime: str, keepers: str, home: str, workspaces: str) -> str:
     """The unit of a user's keeper, for the managers of users. Nobody enables it: the daemon has it started.
 
     Terminals and agents are no part of it: they outlive a keeper that stops.
     """
     # %U is the number of the user whose manager reads this.
-    words = ("-I", "-m", "corral", "keeper", "run", "--socket", f"{keepers}/%U/keeper.sock", "--daemon", user)
+    words = (
+        *("-I", "-m", "corral", "keeper", "run", "--socket", f"{keepers}/%U/keeper.sock", "--daemon", user),
+        *("--workspaces", f"{workspaces}/%u"),
+    )
     return "\n".join(
         [
             _WRITTEN,

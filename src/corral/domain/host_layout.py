@@ -104,7 +104,9 @@ def layout(python: str, helper: str, workspaces: str) -> Layout:
                 KEEPER_SERVICE_FILE,
                 "root",
                 0o644,
-                host_files.keeper_unit(python, user=USER, runtime=RUNTIME, keepers=KEEPERS, home=KEEPER_HOME),
+                host_files.keeper_unit(
+                    python, user=USER, runtime=RUNTIME, keepers=KEEPERS, home=KEEPER_HOME, workspaces=workspaces
+                ),
                 "the unit of every user's keeper",
             ),
         ),

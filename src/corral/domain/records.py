@@ -8,6 +8,7 @@ from corral.domain import states
 from corral.domain.access import ANY_ACCESS, NOT_ENFORCED, Access, Enforced
 from corral.domain.bindings import ANY_PORT
 from corral.domain.enforcement import DEFAULT_ENFORCEMENT, Enforcement
+from corral.domain.group_access import NO_GROUP_ACCESS, GroupAccess
 from corral.domain.kinds import AGENT
 from corral.domain.lease_terms import DEFAULT_LEASE_TERMS, LeaseTerms
 from corral.domain.limits import NO_LIMITS, Limits
@@ -44,6 +45,8 @@ class Team:
     repo: str | None
     #: The OS user whose team it is; empty in the instance of one person, where all are that person's.
     user: str = ""
+    #: Other OS users that agents of it are run by, or were since it is up.
+    agent_users: tuple[str, ...] = ()
     #: The directory that git keeps the repository in, as it really is: the same for all its worktrees, and another one
     #: for a clone. Empty if there is none, or if it was not looked at yet.
     repository: str = ""
@@ -71,6 +74,8 @@ class Team:
     notify: Notify = DEFAULT_NOTIFY
     #: Whether its terminals are recorded.
     recording: Recording = DEFAULT_RECORDING
+    #: Which group gets into the worktrees of its agents.
+    group_access: GroupAccess = NO_GROUP_ACCESS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,6 +140,8 @@ class Agent:
     after: tuple[str, ...] = ()
     #: How it is kept alive, besides its restart policy.
     upkeep: Upkeep = DEFAULT_UPKEEP
+    #: The OS user that it is to be run by; empty for the one whose team it is.
+    run_as: str = ""
 
     state: str = states.PENDING
     #: Unix time at which the state was entered.

@@ -5,6 +5,8 @@
     repo = "."                    # optional: the git repository that the agents work on
     mcp = true                    # optional: tell coding agents of Corral's MCP server
     hooks = true                  # optional: have coding agents ask before they write
+    group = "devs"                # on a shared server: this group gets into the worktrees of its agents
+    group_access = "read"         # none (default) | read | write: what it may do there
 
     [agents.builder]
     command = ["claude"]          # argv, or one string for a shell
@@ -25,6 +27,7 @@
     kind = "service"              # agent (default) | service: nobody speaks to it; a database, a development server
     ready = { port = "web" }      # when it counts as ready: { port = … }, { log = "regex" } or { command = "…" }
     after = ["db"]                # it is started once these are ready
+    run_as = "agent-builder"      # on a shared server: this OS user runs it, and not whoever says `up`
     memory_max = "2G"             # limits; also in [team], on all together, and in [defaults], for each
 
     [agents.builder.access]       # what it may touch
@@ -91,6 +94,7 @@ from dataclasses import replace
 from corral.domain import names
 from corral.domain.enforcement import ENFORCEMENT_NAMES
 from corral.domain.errors import BadSpecError
+from corral.domain.group_access import NO_GROUP_ACCESS
 from corral.domain.lease_terms import LEASE_TERM_NAMES
 from corral.domain.limits import LIMIT_NAMES
 from corral.domain.merge_rules import MERGE_RULE_NAMES
@@ -127,6 +131,8 @@ from corral.domain.spec_supervision import read_supervision
 from corral.domain.spec_syntax import load
 from corral.domain.spec_table import Table
 from corral.domain.spec_text import MAX_BYTES, decode
+from corral.domain.spec_users import TEAM_ALIASES, read_group_access
+from corral.domain.spec_users import TEAM_KEYS as GROUP_KEYS
 
 __all__ = [
     "DEFAULT_RESTART",
@@ -165,8 +171,8 @@ _TABLE_ALIASES = {
     "attendance": "supervision", "supervise": "supervision", "supervisor": "supervision",
     "merging": "merge", "merge_queue": "merge", "queue": "merge",
 }  # fmt: skip
-_TEAM_KEYS = ("name", "repo", "mcp", "hooks")
-_TEAM_ALIASES = {"repository": "repo", "git": "repo", "path": "repo", **LIMIT_ALIASES}
+_TEAM_KEYS = ("name", "repo", "mcp", "hooks", *GROUP_KEYS)
+_TEAM_ALIASES = {"repository": "repo", "git": "repo", "path": "repo", **TEAM_ALIASES, **LIMIT_ALIASES}
 _OF_AGENTS = dict.fromkeys(AGENT_KEYS, "an [agents.NAME] table")
 _OF_TEAM = dict.fromkeys(_TEAM_KEYS, "[team]")
 _OF_LIMITS = dict.fromkeys(LIMIT_NAMES, TAKEN_BY)
@@ -203,6 +209,7 @@ def parse(text: str, file: str) -> TeamSpec:
     name, repo = _team(team, directory) if team else ("", None)
     mcp = team is not None and team.take("mcp", bool, "mcp = true") is True
     hooks = team is not None and team.take("hooks", bool, "hooks = true") is True
+    group_access = read_group_access(team) if team is not None else NO_GROUP_ACCESS
     systemd = _systemd(root)
     processes = read_process_limits(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_CONTAINMENT})
     ports = read_pool(root, {**_OF_TEAM, **_OF_AGENTS, **_OF_LIMITS, **_OF_CONTAINMENT, **_OF_PROCESSES})
@@ -242,6 +249,7 @@ def parse(text: str, file: str) -> TeamSpec:
         supervision=supervision,
         notify=notify,
         recording=recording,
+        group_access=group_access,
     )
 
 

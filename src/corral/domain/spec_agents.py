@@ -23,6 +23,9 @@ from corral.domain.spec_table import Table, type_word
 from corral.domain.spec_upkeep import ALIASES as UPKEEP_ALIASES
 from corral.domain.spec_upkeep import KEYS as UPKEEP_KEYS
 from corral.domain.spec_upkeep import read_restart, read_upkeep
+from corral.domain.spec_users import AGENT_KEYS as USER_KEYS
+from corral.domain.spec_users import ALIASES as USER_ALIASES
+from corral.domain.spec_users import read_run_as
 from corral.domain.terminals import NO_TERMINAL, TERMINALS, TMUX
 
 #: The keys of an agent's table; the limits come to them.
@@ -30,6 +33,7 @@ KEYS = (
     *("command", "count", "workspace", "env", "restart", "prompt", "terminal", "stdin", "ports", "labels", "access"),
     *SERVICE_KEYS,
     *UPKEEP_KEYS,
+    *USER_KEYS,
 )
 #: What other tools call these keys.
 _ALIASES = {
@@ -44,6 +48,7 @@ _ALIASES = {
     "expose": "ports", "listen": "ports", "port": "ports",
     **SERVICE_ALIASES,
     **UPKEEP_ALIASES,
+    **USER_ALIASES,
     **LIMIT_ALIASES,
 }  # fmt: skip
 _TERMINAL_ALIASES = {
@@ -145,6 +150,7 @@ def _expanded(
     kind = read_kind(table, prompt)
     ready = read_ready_rule(table, ports)
     after = read_after(table)
+    run_as = read_run_as(table)
     return [
         AgentSpec(
             name=agent,
@@ -166,6 +172,7 @@ def _expanded(
             kind=kind,
             ready=ready,
             after=after,
+            run_as=run_as,
         )
         for agent in expanded
     ]

@@ -21,7 +21,7 @@ _ENV = "env."
 #: The order in which differences are named; `env.…` and whatever a later version adds follow, by name.
 _ORDER = (
     *("command", "workspace", "restart", "prompt", "terminal", "stdin", "ports", "bind"),
-    *("kind", "ready", "after", "labels"),
+    *("kind", "ready", "after", "labels", "run_as"),
     *UPKEEP_NAMES,
     *LIMIT_NAMES,
 )
@@ -64,6 +64,8 @@ def fingerprint(spec: AgentSpec, salt: bytes, *, base: str = "") -> dict[str, st
         values["ready"] = [spec.ready.port, spec.ready.log, spec.ready.command]
     if spec.after:
         values["after"] = spec.after
+    if spec.run_as:
+        values["run_as"] = spec.run_as
     if spec.bind != ANY_PORT:
         values["bind"] = spec.bind
     if spec.access.write is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from corral.domain.access import ANY_ACCESS, Access
 from corral.domain.bindings import ANY_PORT
 from corral.domain.enforcement import DEFAULT_ENFORCEMENT, Enforcement
+from corral.domain.group_access import NO_GROUP_ACCESS, GroupAccess
 from corral.domain.kinds import AGENT
 from corral.domain.lease_terms import DEFAULT_LEASE_TERMS, LeaseTerms
 from corral.domain.limits import NO_LIMITS, Limits
@@ -81,6 +82,8 @@ class AgentSpec:
     after: tuple[str, ...] = ()
     #: How it is kept alive, besides its restart policy.
     upkeep: Upkeep = DEFAULT_UPKEEP
+    #: The OS user that it is run by; empty for the one whose team it is.
+    run_as: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,6 +120,8 @@ class TeamSpec:
     notify: Notify = DEFAULT_NOTIFY
     #: Whether its terminals are recorded.
     recording: Recording = DEFAULT_RECORDING
+    #: Which group gets into the worktrees of its agents.
+    group_access: GroupAccess = NO_GROUP_ACCESS
 
     @property
     def base(self) -> str:

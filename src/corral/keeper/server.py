@@ -129,10 +129,10 @@ class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, Typi
         return await self._tools.history(repo, path, workspaces, limit, merges)
 
     async def prepare_workspace(
-        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""
+        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = "", access: str = "none"
     ) -> Workspace:
         return await self._tools.workspaces.prepare(
-            team=team, agent=agent, kind=kind, path=path, repo=repo, start=start
+            team=team, agent=agent, kind=kind, path=path, repo=repo, start=start, access=access
         )
 
     async def guard_workspace(

@@ -380,7 +380,7 @@ class Keeper(Merging, Conversing, Dialogs, Notices, Checking, TypingSteps, Share
         """
 
     async def prepare_workspace(
-        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""
+        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = "", access: str = "none"
     ) -> Workspace:
         """Make, or find again, the workspace of an agent. Work that is in it stays.
 

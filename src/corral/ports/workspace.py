@@ -16,9 +16,12 @@ class Workspaces(Protocol):
         """What kind of repository is at `path`."""
 
     async def prepare(
-        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""
+        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = "", access: str = "none"
     ) -> Workspace:
-        """Make the workspace, or find the one that is there. A new worktree begins with the commit `start`, if any."""
+        """Make the workspace, or find the one that is there. A new worktree begins with the commit `start`, if any.
+
+        `access`, one of `group_access.GROUP_ACCESS`, is what the group of a worktree's directory may do in it.
+        """
 
     async def fork_point(self, path: str) -> ForkPoint:
         """See `Conversing.fork_point`."""

@@ -164,8 +164,8 @@ class AgentHooks:
             # One at a time, from the look to the decision: what is decided on must not be old by then.
             async with self._deciding:
                 busy = self._notes.being_written(_clock())
-                return await self._before_writing(asker, await self._files(call, cwd), busy)
-        await self._take_note(asker, call, await self._files(call, cwd))
+                return await self._before_writing(asker, await self._files(asker, call, cwd), busy)
+        await self._take_note(asker, call, await self._files(asker, call, cwd))
         return Verdict()
 
     def _asker(self, who: Who, dialect: Dialect, heard: Heard, call: Call) -> _Asker:
@@ -180,7 +180,7 @@ class AgentHooks:
         for realm in {realm_of(team) for team in self._registry.teams.values()}:
             self._leases.renew_all(realm, Party(asker.party, run))
 
-    async def _files(self, call: Call, cwd: str) -> list[_File]:
+    async def _files(self, asker: _Asker, call: Call, cwd: str) -> list[_File]:
         """Those of the files that are in a repository of some team, wherever it is checked out."""
         tops = {files_of(team, None): team for team in self._registry.teams.values()}
         for agent in self._registry.agents.values():
@@ -190,8 +190,8 @@ class AgentHooks:
         if not tops:
             return []
         where = call.cwd or cwd
-        seen = await self._supervisor.insist(
-            lambda keeper: keeper.look_at_files(cwd=where, paths=list(call.paths), tops=list(tops))
+        seen = await self._supervisor.insist_for(
+            asker.who.user, lambda keeper: keeper.look_at_files(cwd=where, paths=list(call.paths), tops=list(tops))
         )
         return [_File(file, tops[file.top]) for file in seen if file.top]
 
@@ -263,7 +263,7 @@ class AgentHooks:
         paths = self._notes.unfinished(asker.session, _clock())
         if paths:
             gone: list[Key] = []
-            left = await self._files(Call(when=AFTER, act=WRITE, paths=paths, cwd="/"), "")
+            left = await self._files(asker, Call(when=AFTER, act=WRITE, paths=paths, cwd="/"), "")
             for file in left:
                 gone += self._notes.left(asker.session, file.seen.real, file.seen.stamp, self._now())
             await self._write(asker, [file.seen.real for file in left], gone)
@@ -294,8 +294,8 @@ class AgentHooks:
             )
         if not os.path.isabs(directory):
             raise WrongUseError(f"{directory[:200]!r} is no absolute path", "name the directory with its whole path")
-        note = await self._supervisor.insist(
-            lambda keeper: keeper.register_hooks(path=directory, profile=program, remove=remove)
+        note = await self._supervisor.insist_for(
+            who.user, lambda keeper: keeper.register_hooks(path=directory, profile=program, remove=remove)
         )
         event = NewEvent(
             event="hook.unregistered" if remove else "hook.registered",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from corral.domain import states
 from corral.domain.conversations import forgotten
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, RefusedError
 from corral.domain.records import Agent, NewEvent, Who
 from corral.domain.terminals import NO_TERMINAL
 from corral.ports.dialogs import Peer
@@ -91,7 +91,7 @@ class Agents:
         """
         async with self._supervisor.lock(team):
             await self._supervisor.be_certain(team)
-            keeper = await self._supervisor.link.open()
+            keeper = await self._supervisor.keepers.of(team).open()
             for name in names:
                 await fit_out(keeper, self._registry.teams[team], self._registry.agent(team, name))
             for name in names:
@@ -132,7 +132,7 @@ class Agents:
             live = [name for name in names if self._registry.agent(team, name).state not in states.AT_REST]
             if live:
                 await self._supervisor.stop(team, live, DEFAULT_GRACE if grace is None else grace, who)
-            keeper = await self._supervisor.link.open()
+            keeper = await self._supervisor.keepers.of(team).open()
             agents = [self._registry.agent(team, name) for name in names]
             runs = {agent.run: agent.name for agent in agents if agent.run}
             if runs:
@@ -150,12 +150,18 @@ class Agents:
     async def attach(self, who: Who, peer: Peer, agent: Agent, *, read_only: bool) -> list[str]:
         """The argv that joins an agent's terminal; who joined is journalled.
 
-        What is no person may only watch: at the keyboard of another agent it could answer what that one asks.
+        What is no person may only watch: at the keyboard of another agent it could answer what that one asks. On a
+        shared server it is refused to everybody: there, who joins does so through the keeper.
         """
+        if self._supervisor.keepers.shared:
+            raise RefusedError(
+                "on a shared server nobody but its keeper connects to the terminal of an agent",
+                f"corral attach --drive {agent.name}, or --observe to watch, joins it by way of the keeper",
+            )
         if not read_only and agent.terminal != NO_TERMINAL:
             remedy = f"corral attach -r {agent.name} only watches, corral send {agent.name} … speaks to it"
             await must_be_a_person(self._supervisor, who, peer, what=f"the keyboard of {agent.name}", remedy=remedy)
-        keeper = await keeper_soon(self._supervisor)
+        keeper = await keeper_soon(self._supervisor, agent.team)
         with without_terminal_told(agent):
             argv = await keeper.attach_command(agent.team, agent.run, read_only=read_only)
         await self._journal(who, agent, "agent.attached", "ok", {"read_only": read_only})
@@ -163,7 +169,7 @@ class Agents:
 
     async def screen(self, agent: Agent) -> TerminalShown:
         """What an agent's terminal shows now."""
-        keeper = await keeper_soon(self._supervisor)
+        keeper = await keeper_soon(self._supervisor, agent.team)
         with without_terminal_told(agent):
             return await keeper.screen(agent.team, agent.run)
 
@@ -171,7 +177,7 @@ class Agents:
         self, team: str, names: Sequence[str], *, lines: int | None, since: float | None, follow: bool
     ) -> AsyncIterator[LoggedOutput | CaughtUp]:
         """The output of agents: what there is, oldest first over all of them, then with `follow` what comes."""
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(team).open()
         asked_at = self._now()
         cursors: dict[str, int] = {}
         past: list[tuple[str, LogEntry]] = []
@@ -198,9 +204,10 @@ class Agents:
                 while True:
                     # A cursor outlives the keeper that gave it: the next one goes on where the last one ended.
                     page = await self._supervisor.insist(
+                        team,
                         lambda keeper, after=cursor: keeper.read_log(  # type: ignore[misc]
                             team=team, agent=name, after=after, lines=None, since=None, wait=True
-                        )
+                        ),
                     )
                     cursor = page.next
                     for entry in page.entries:
@@ -220,7 +227,7 @@ class Agents:
                 task.cancel()
 
     async def _remove_one(self, who: Who, agent: Agent, occupied: Mapping[str, str], *, discard: bool) -> AgentRemoved:
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(agent.team).open()
         kept, detail = None, ""
         if agent.workspace_kind == "worktree":
             repo = self._registry.teams[agent.team].repo

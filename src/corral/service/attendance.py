@@ -236,7 +236,7 @@ class AttendanceWatch:
         Keys that a person presses in a terminal are journalled nowhere: so they are asked for before it counts. Raises
         UnavailableError if nobody can tell: a team is not taken to be alone because its tmux is slow.
         """
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(team).open()
         idle = (await keeper.last_key(team)).seconds
         now = self._clock()
         # Whoever showed up meanwhile has shown up later.

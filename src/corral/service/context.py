@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from corral.places import Places
+from corral.ports.accounts import Accounts
+from corral.ports.rooms import Rooms
 from corral.ports.store import Store
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
@@ -21,3 +23,7 @@ class Context:
     places: Places
     #: Unix time.
     now: Callable[[], float]
+    #: Makes room for worktrees on a shared server; None in the instance of one person.
+    rooms: Rooms | None = None
+    #: Looks up OS users there.
+    accounts: Accounts | None = None

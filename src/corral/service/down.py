@@ -88,7 +88,9 @@ class Down:
         try:
             return find_team(self._registry, name="" if file else name, file=file, cwd=cwd).name
         except NotFoundError:
-            if name and name not in self._registry.teams and self._left_worktrees(name):
+            # On a shared server only the keeper of who asks can tell, and is asked in time.
+            may_have_left = self._supervisor.keepers.shared and names.is_valid(name)
+            if name and name not in self._registry.teams and (may_have_left or self._left_worktrees(name)):
                 return name
             raise
 
@@ -108,22 +110,25 @@ class Down:
     async def _do(self, who: Who, name: str, grace: float, *, caller: int, discard: bool, tell: Tell) -> Receipt:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        async with self._supervisor.lock(name):
+        shared = self._supervisor.keepers.shared
+        async with self._supervisor.lock(name), self._supervisor.keepers.claimed(name, who.user if shared else ""):
             team = self._registry.teams.get(name)
-            if team is None and not self._left_worktrees(name):
+            if team is None and not (await self._left_by_user(name) if shared else self._left_worktrees(name)):
                 raise NotFoundError(f"no team {name} is up", "corral ps shows what is up")
             agents = self._registry.of_team(name)
             stopping = [agent for agent in agents.values() if agent.state in _TO_BE_STOPPED]
-            keeper = await self._supervisor.link.open()
+            keeper = await self._supervisor.keepers.of(name).open()
             await self._announce(who, stopping)
             point("daemon.down_announced")
             merges = await self._merges.rest(name)
             for agent in stopping:
                 tell(Progress(agent=agent.name, step="stopping", of=len(stopping)))
-            ended = await self._supervisor.insist(lambda keeper: keeper.take_down(name, grace)) if team else Ended()
+            ended = Ended()
+            if team:
+                ended = await self._supervisor.insist(name, lambda keeper: keeper.take_down(name, grace))
             for done, agent in enumerate(stopping, 1):
                 tell(Progress(agent=agent.name, step="stopped", done=done, of=len(stopping)))
-            keeper = await self._supervisor.link.open()
+            keeper = await self._supervisor.keepers.of(name).open()
             point("daemon.taken_down")
             repo = team.repo if team else None
             places = await self._worktrees(keeper, name, agents.values())
@@ -156,6 +161,9 @@ class Down:
     def _left_worktrees(self, team: str) -> bool:
         root = os.path.dirname(self._places.worktree(team, "any"))
         return names.is_valid(team) and os.path.isdir(root) and bool(os.listdir(root))
+
+    async def _left_by_user(self, team: str) -> bool:
+        return bool(await self._supervisor.insist(team, lambda keeper: keeper.inspect_workspaces(team)))
 
     async def _announce(self, who: Who, agents: Iterable[Agent]) -> None:
         now = self._now()

@@ -57,7 +57,7 @@ class Fork:
         self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
-        self._places = context.places
+        self._context = context
         self._now = context.now
 
     async def __call__(self, who: Who, source: Agent, name: str, prompt: str, *, tell: Tell) -> Forked:
@@ -67,7 +67,7 @@ class Fork:
             source = self._registry.agent(team, source.name)
             forks.check_name(name, self._registry.agents.get((team, name)))
             await self._supervisor.be_certain(team)
-            keeper = await self._supervisor.link.open()
+            keeper = await self._supervisor.keepers.of(team).open()
             session, notes = await self._conversation(source)
             point, work = await self._point(keeper, source)
             record = self._record(source, name, prompt, session)
@@ -111,7 +111,7 @@ class Fork:
         ]
         notes = []
         for agent in resting:
-            keeper = await self._supervisor.link.open()
+            keeper = await self._supervisor.keepers.of(team).open()
             source = self._registry.agents.get((team, agent.fork_of))
             try:
                 _, more = await self._prepare(who, keeper, source, agent, ForkPoint())
@@ -152,7 +152,7 @@ class Fork:
             source,
             name,
             position=last + 1,
-            workspace=self._places.worktree(source.team, name) if own else source.workspace,
+            workspace=worktrees.path_of(self._context, source.team, name, source.run_as) if own else source.workspace,
             prompt=prompt,
             session=session,
             since=self._now(),
@@ -173,14 +173,7 @@ class Fork:
     ) -> tuple[str, list[str]]:
         """Make what it needs to be started: its worktree, its ports, its environment. Its branch, and notes."""
         team = self._registry.teams[record.team]
-        workspace = await keeper.prepare_workspace(
-            team=record.team,
-            agent=record.name,
-            kind=record.workspace_kind,
-            path=record.workspace,
-            repo=team.repo,
-            start=point.commit,
-        )
+        workspace = await worktrees.prepare(self._context, keeper, record, team.repo, point.commit)
         notes = [f"{record.name}: {workspace.note}"] if workspace.note else []
         if note := await worktrees.guard(keeper, team, record):
             notes.append(f"{record.name}: {note}")

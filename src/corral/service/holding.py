@@ -93,7 +93,7 @@ class Holding:
     async def _freeze(self, team: str, agents: Sequence[Agent], *, frozen: bool) -> None:
         runs = [agent.run for agent in agents]
         if runs:
-            await self._supervisor.insist(lambda keeper: keeper.freeze(team, runs, frozen=frozen))
+            await self._supervisor.insist(team, lambda keeper: keeper.freeze(team, runs, frozen=frozen))
 
     async def _until_prompts_are_out(self, agents: Sequence[Agent]) -> None:
         """A prompt that is half said when its agent freezes would be taken for something else when it wakes."""
@@ -107,7 +107,7 @@ class Holding:
         for agent in agents:
             current = self._current(agent)
             if current.prompt_state == PROMPT_WAITING or not current.ready:
-                keeper = await self._supervisor.link.open()
+                keeper = await self._supervisor.keepers.of(agent.team).open()
                 await keeper.watch_ready(agent.team, ready_order(self._registry.teams[agent.team], agent))
 
     async def _back(self, who: Who, team: str, agents: Sequence[Agent], error: CorralError) -> None:

@@ -145,7 +145,9 @@ class InboxWatch:
         """The screen of an agent that waits, with the question on it as soon as all of that is there."""
         looks, before = 1, None
         while True:
-            seen = await self._supervisor.insist(lambda keeper: keeper.look_at_dialog(agent.team, agent.run))
+            seen = await self._supervisor.insist(
+                agent.team, lambda keeper: keeper.look_at_dialog(agent.team, agent.run)
+            )
             mark = seen.dialog.mark if seen.dialog is not None else None
             is_steady = mark is not None and mark == before
             if is_steady or looks == _LOOKS or self._registry.activity(agent.key) != now:
@@ -178,7 +180,9 @@ class InboxWatch:
     async def _last_screen(self, agent: Agent) -> list[str]:
         """What its terminal shows; nothing if it has none any more."""
         try:
-            return (await self._supervisor.insist(lambda keeper: keeper.screen(agent.team, agent.run))).lines
+            return (
+                await self._supervisor.insist(agent.team, lambda keeper: keeper.screen(agent.team, agent.run))
+            ).lines
         except NotFoundError as error:
             log.info("%s/%s shows nothing: %s", agent.team, agent.name, error.message)
             return []
@@ -191,7 +195,7 @@ class InboxWatch:
             mark = ""
             if agent is not None and agent.run == entry.cause.run and agent.state in states.LIVE:
                 run = entry.cause.run
-                seen = await self._supervisor.insist(lambda keeper, run=run: keeper.look_at_dialog(key[0], run))  # type: ignore[misc]
+                seen = await self._supervisor.insist(key[0], lambda keeper, run=run: keeper.look_at_dialog(key[0], run))  # type: ignore[misc]
                 mark = seen.dialog.mark if seen.dialog is not None else ""
             await self._inbox.settle(entry, mark)
 

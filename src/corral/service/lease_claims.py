@@ -60,7 +60,7 @@ class LeaseClaims:
 
     async def _claim(self, asking: Asking, patterns: Sequence[Pattern], *, shared: bool, ttl: float | None) -> Claim:
         party, terms = asking.party, asking.team.leases
-        real = await self._real.of(files_of(asking.team, asking.agent), patterns)
+        real = await self._real.of(asking.team.name, files_of(asking.team, asking.agent), patterns)
         check_request(real)  # by way of links, they may be more than were asked for
         return Claim(
             realm=realm_of(asking.team),

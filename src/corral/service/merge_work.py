@@ -247,7 +247,7 @@ class MergeWork:
             for merge in merges
         ]
         build: Build = await self._supervisor.insist(
-            lambda keeper: keeper.merge_build(repo=repo, target=target, pieces=pieces)
+            team.name, lambda keeper: keeper.merge_build(repo=repo, target=target, pieces=pieces)
         )
         by_name = {merge.name: merge for merge in merges}
         clean: list[tuple[Merge, MergeStep]] = []
@@ -389,7 +389,7 @@ class MergeWork:
         old = merges[0].base if whole and target == team.merge.target else ""
         repo = team.repo or ""
         landing = await self._supervisor.insist(
-            lambda keeper: keeper.merge_land(repo=repo, target=target, old=old, new=new)
+            team.name, lambda keeper: keeper.merge_land(repo=repo, target=target, old=old, new=new)
         )
         point("daemon.merge_landed")
         numbers = [merge.number for merge in merges]

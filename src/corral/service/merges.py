@@ -125,7 +125,7 @@ class Merges:
             raise RefusedError(f"team {team.name} has no repository", 'add repo = "." to [team] in corral.toml')
         repo, target = team.repo, team.merge.target
         return await self._supervisor.insist(
-            lambda keeper: keeper.merge_look(repo=repo, directory=directory, branch=branch, target=target)
+            team.name, lambda keeper: keeper.merge_look(repo=repo, directory=directory, branch=branch, target=target)
         )
 
     def teams_that_wait(self) -> list[str]:

@@ -115,13 +115,13 @@ class Notifier:
         self._registry.set_notice((team, ""), f"notify {way}", words if problem else "")
 
     async def _bell(self, team: Team, notice: Notice) -> str | None:
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(team.name).open()
         title, text = (notice.whose, notice.shown) if notice.shown else (notice.headline, notice.what)
         announced = await keeper.announce(team.name, title, text, bell=True, desktop=False)
         return "" if announced.terminals else None
 
     async def _desktop(self, team: Team, notice: Notice) -> str:
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(team.name).open()
         announced = await keeper.announce(team.name, notice.headline, notice.what, bell=False, desktop=True)
         return "; ".join(announced.problems)
 
@@ -149,7 +149,7 @@ class Notifier:
             team_limits=team.limits,
             input=msgspec.json.encode(notice.body) + b"\n",
         )
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(team.name).open()
         seen = await keeper.run_notice(team.name, order, _COMMAND_SECONDS)
         if seen.running:
             return f"it had not ended after {_COMMAND_SECONDS:g} s, and was ended"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from corral.domain.errors import RefusedError
 from corral.domain.records import Who
 from corral.ports.dialogs import Peer
-from corral.service.reaching import keeper_soon
+from corral.service.reaching import soon
 from corral.supervise.supervisor import Supervisor
 
 
@@ -14,6 +14,9 @@ async def must_be_a_person(supervisor: Supervisor, who: Who, peer: Peer, *, what
 
     In doubt it is no person. `what` is for people, and `remedy` is what helps whoever is not taken for one.
     """
-    asked = f"from within {who.agent}" if who.agent else await (await keeper_soon(supervisor)).no_person(peer)
+    asked = f"from within {who.agent}"
+    if not who.agent:
+        # Of the caller's own processes the caller's keeper can see most.
+        asked = await (await soon(supervisor.keepers.of_user(who.user))).no_person(peer)
     if asked:
         raise RefusedError(f"{what} is for people, and this was asked {asked}", remedy)

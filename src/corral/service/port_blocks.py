@@ -82,7 +82,7 @@ class PortBlocks:
         one at the time. Agents that nothing is left for are not in the answer. What is wanted must not be running.
         """
         async with self._deciding:
-            ephemeral = (await self._look([])).ephemeral
+            ephemeral = (await self._look(team, [])).ephemeral
             known = {agent: self._blocks.get((team, agent)) for agent in wanted}
             kept = {
                 agent: block
@@ -90,7 +90,7 @@ class PortBlocks:
                 if block is not None and block.suits(pool, ephemeral, wanted[agent])
             }
             missing = [agent for agent in wanted if agent not in kept]
-            firsts = await self._free_slots(pool, ephemeral, len(missing)) if missing else []
+            firsts = await self._free_slots(team, pool, ephemeral, len(missing)) if missing else []
             fresh = {agent: Block(first, pool.block) for agent, first in zip(missing, firsts, strict=False)}
             given = {agent: block.with_names(wanted[agent]) for agent, block in {**kept, **fresh}.items()}
             changed = {(team, agent): block for agent, block in given.items() if block != known[agent]}
@@ -102,7 +102,7 @@ class PortBlocks:
                 await self._write(who, changed, [*freed, *(_allocated(key, block) for key, block in changed.items())])
         return given
 
-    async def _free_slots(self, pool: Pool, ephemeral: tuple[int, int], count: int) -> list[int]:
+    async def _free_slots(self, team: str, pool: Pool, ephemeral: tuple[int, int], count: int) -> list[int]:
         """The first ports of so many slots that nobody has and nobody listens in; fewer if there are not so many."""
         # Another instance on this host begins elsewhere, so that two that come up at once do not reach for the same.
         candidates = self._blocks.candidates(pool, ephemeral, seed=zlib.crc32(self._store.instance.encode()))
@@ -112,7 +112,7 @@ class PortBlocks:
             if not batch:
                 break
             taken = set(
-                (await self._look([port for first in batch for port in range(first, first + pool.block)])).taken
+                (await self._look(team, [port for first in batch for port in range(first, first + pool.block)])).taken
             )
             found += [first for first in batch if taken.isdisjoint(range(first, first + pool.block))]
         # A write of somebody else's that was refused may have brought blocks back meanwhile.
@@ -150,7 +150,7 @@ class PortBlocks:
             if not name:
                 return block.first
             if name not in block.names:
-                taken = (await self._look(block.nameless)).taken
+                taken = (await self._look(agent.team, block.nameless)).taken
                 block = self._block(agent).with_names([name], taken=frozenset(taken))
                 self._blocks.put(agent.key, block)
                 data: dict[str, object] = {"name": name, "port": block.names[name]}
@@ -180,10 +180,9 @@ class PortBlocks:
         teams: dict[str, list[Agent]] = {}
         for agent in agents:
             teams.setdefault(agent.team, []).append(agent)
-        keeper = await keeper_soon(self._supervisor)
         # All of their blocks, for a stranger may listen where no name has been asked for yet.
         leased = {team: self._all_ports(members) for team, members in teams.items()}
-        looks = await asyncio.gather(*(keeper.listening(team, sorted(leased[team])) for team in teams))
+        looks = await asyncio.gather(*(self._listening(team, sorted(leased[team])) for team in teams))
         found: list[PortUse] = []
         for members, look in zip(teams.values(), looks, strict=True):
             for agent in members:
@@ -194,6 +193,10 @@ class PortBlocks:
             one.port: one for look in looks for one in look if not one.agent and (one.port, one.pid) not in seen
         }
         return [*found, *(_stranger(one) for _, one in sorted(strangers.items()))]
+
+    async def _listening(self, team: str, ports: list[int]) -> list[Listening]:
+        keeper = await keeper_soon(self._supervisor, team)
+        return await keeper.listening(team, ports)
 
     def _all_ports(self, agents: Iterable[Agent]) -> set[int]:
         blocks = [block for agent in agents if (block := self._blocks.get(agent.key)) is not None]
@@ -224,8 +227,8 @@ class PortBlocks:
             )
         return uses
 
-    async def _look(self, ports: list[int]) -> HostPorts:
-        return await self._supervisor.insist(lambda keeper: keeper.host_ports(ports))
+    async def _look(self, team: str, ports: list[int]) -> HostPorts:
+        return await self._supervisor.insist(team, lambda keeper: keeper.host_ports(ports))
 
     async def _write(self, who: Who, blocks: Mapping[AgentKey, Block | None], events: Sequence[NewEvent]) -> None:
         """Write what became of blocks, None for one that is gone. What was decided in memory holds if this returns."""

@@ -80,9 +80,10 @@ class ProcessReader:
         """A page from `after` on. `late`: what comes after the end of the command is waited for as well."""
         # A cursor outlives the keeper that gave it: the next one goes on where the last one ended.
         return await self._supervisor.insist(
+            place.team,
             lambda keeper: keeper.read_process(
                 place.team, place.agent, place.process, after=after, limit=limit, wait=wait, late=late
-            )
+            ),
         )
 
     async def ends(self, place: Place, seen: Execution, limit: int) -> Shown:

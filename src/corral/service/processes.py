@@ -121,7 +121,9 @@ class Processes:
         wait = 0.0 if plan.background or wanted.input is not None else patience.portion
         try:
             # The keeper knows an order again by its id: whichever keeper gets it, it is started once.
-            return await self._supervisor.insist(lambda keeper: keeper.execute(agent.team, order, wait, wanted.limit))
+            return await self._supervisor.insist(
+                agent.team, lambda keeper: keeper.execute(agent.team, order, wait, wanted.limit)
+            )
         except CorralError as error:
             outcome = "unknown" if isinstance(error, UnavailableError) else "failed"
             self._note(who, agent.key, "process.failed", {"process": order.process, "error": error.code}, outcome)
@@ -130,7 +132,7 @@ class Processes:
 
     async def _feed(self, place: Place, data: bytes) -> str:
         """Give it its input. One that did not want to read it all is not failed, but told of."""
-        keeper = await keeper_soon(self._supervisor)
+        keeper = await keeper_soon(self._supervisor, place.team)
         try:
             await keeper.write_process(place.team, place.agent, place.process, data=data, eof=True)
         except UnavailableError:
@@ -188,13 +190,13 @@ class Processes:
 
     async def write(self, who: Who, place: Place, data: bytes, *, eof: bool) -> None:
         """Give it something to read; with `eof` nothing after it."""
-        keeper = await keeper_soon(self._supervisor)
+        keeper = await keeper_soon(self._supervisor, place.team)
         await keeper.write_process(place.team, place.agent, place.process, data=data, eof=eof)
         self._notes.add_written(who, place.team, place.agent, place.process, len(data))
 
     async def signal(self, who: Who, place: Place, number: int) -> int:
         """Send a signal to everything of it; to how many it went."""
-        keeper = await keeper_soon(self._supervisor)
+        keeper = await keeper_soon(self._supervisor, place.team)
         reached = await keeper.signal_process(place.team, place.agent, place.process, number=number)
         self._note_about(who, place, "process.signalled", signal=name_of(number), reached=reached)
         return reached
@@ -204,7 +206,7 @@ class Processes:
         process_orders.check_seconds("grace", grace)
         try:
             ended = await self._supervisor.insist(
-                lambda keeper: keeper.end_process(place.team, place.agent, place.process, grace=grace)
+                place.team, lambda keeper: keeper.end_process(place.team, place.agent, place.process, grace=grace)
             )
         except UnavailableError as error:
             self._note_about(who, place, "process.killed", "unknown", error=error.code)
@@ -216,18 +218,18 @@ class Processes:
     async def resize(self, place: Place, columns: int, rows: int) -> None:
         """Change the size of its terminal."""
         process_orders.check_size(columns, rows)
-        keeper = await keeper_soon(self._supervisor)
+        keeper = await keeper_soon(self._supervisor, place.team)
         await keeper.resize_process(place.team, place.agent, place.process, columns=columns, rows=rows)
 
     async def remove(self, who: Who, place: Place) -> None:
         """Forget a process of which nothing runs, with its output."""
-        keeper = await keeper_soon(self._supervisor)
+        keeper = await keeper_soon(self._supervisor, place.team)
         await keeper.forget_processes(place.team, place.agent, [place.process])
         self._owners.pop(place.process, None)
         self._note_about(who, place, "process.removed")
 
     async def _of(self, team: str, agent: str) -> Sequence[Process]:
-        found = await self._supervisor.insist(lambda keeper: keeper.processes(team, agent))
+        found = await self._supervisor.insist(team, lambda keeper: keeper.processes(team, agent))
         for process in found:
             self._remember(process.process, (team, process.agent))
         return found
@@ -240,7 +242,7 @@ class Processes:
 
     async def _ended(self, place: Place, wait: float) -> Process:
         return await self._supervisor.insist(
-            lambda keeper: keeper.wait_process(place.team, place.agent, place.process, wait=wait)
+            place.team, lambda keeper: keeper.wait_process(place.team, place.agent, place.process, wait=wait)
         )
 
     def _remember(self, process: str, owner: tuple[str, str]) -> None:

@@ -6,15 +6,21 @@ import asyncio
 
 from corral.domain.errors import UnavailableError
 from corral.ports.keeper import Keeper
+from corral.supervise.link import Link
 from corral.supervise.supervisor import Supervisor
 
 #: How long a request that is answered in one piece may take to reach a keeper; see `adapters.unix_keeper.client`.
 OPEN_SECONDS = 8.0
 
 
-async def keeper_soon(supervisor: Supervisor) -> Keeper:
-    """The keeper, or `UnavailableError` before the caller has given up."""
-    opening = asyncio.ensure_future(supervisor.link.open())
+async def keeper_soon(supervisor: Supervisor, team: str) -> Keeper:
+    """The keeper of a team, or `UnavailableError` before the caller has given up."""
+    return await soon(supervisor.keepers.of(team))
+
+
+async def soon(link: Link) -> Keeper:
+    """The keeper of a link, or `UnavailableError` before the caller has given up."""
+    opening = asyncio.ensure_future(link.open())
     # Not cancelled when it takes too long: others wait for the same connection.
     await asyncio.wait({opening}, timeout=OPEN_SECONDS)
     if opening.done():

@@ -72,7 +72,7 @@ class Reactions:
             # With the lock held: whoever has just started one of them has it as they want it.
             stopped = [name for name in names if name in agents and agents[name].state == states.STOPPED]
             if stopped:
-                keeper = await self._supervisor.link.open()
+                keeper = await self._supervisor.keepers.of(team).open()
                 for name in stopped:
                     await fit_out(keeper, self._registry.teams[team], agents[name])
                 await self._supervisor.line.request(team, stopped, SUPERVISOR)

@@ -25,21 +25,21 @@ class RealPatterns:
         #: By directory: until when they are believed, and the links below it.
         self._links: dict[str, tuple[float, SymbolicLinks]] = {}
 
-    async def of(self, directory: str, patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
+    async def of(self, team: str, directory: str, patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
         """The patterns below the directory, with links followed: one may become several.
 
         `RefusedError` for one that leads out of the directory, `WrongUseError` for one that is a directory itself: it
         would be taken for a file.
         """
-        real = await self._leads_to(directory, {"/".join(pattern.beginning) for pattern in patterns})
+        real = await self._leads_to(team, directory, {"/".join(pattern.beginning) for pattern in patterns})
         found = [_from_its_beginning(pattern, real) for pattern in patterns]
         if any(can_name_links(pattern) for pattern in found):
-            links = await self._links_below(directory)
+            links = await self._links_below(team, directory)
             targets = {one.link: Target(one.leads_to.path, one.leads_to.directory) for one in links.links}
             found = [one for pattern in found for one in _through_links(pattern, targets, whole=links.whole)]
         return tuple(dict.fromkeys(found))
 
-    async def _leads_to(self, directory: str, beginnings: set[str]) -> Mapping[str, RealPath]:
+    async def _leads_to(self, team: str, directory: str, beginnings: set[str]) -> Mapping[str, RealPath]:
         """Where beginnings lead; of one that cannot be asked for, nothing."""
         now = asyncio.get_running_loop().time()
         found: dict[str, RealPath] = {}
@@ -52,7 +52,7 @@ class RealPatterns:
             else:
                 unknown.append(beginning)
         if unknown:
-            real = await self._supervisor.insist(lambda keeper: keeper.real_paths(directory, unknown))
+            real = await self._supervisor.insist(team, lambda keeper: keeper.real_paths(directory, unknown))
             if len(self._known) > _MOST:
                 self._known.clear()
             for beginning, leads_to in zip(unknown, real, strict=True):
@@ -60,11 +60,11 @@ class RealPatterns:
                 found[beginning] = leads_to
         return found
 
-    async def _links_below(self, directory: str) -> SymbolicLinks:
+    async def _links_below(self, team: str, directory: str) -> SymbolicLinks:
         now = asyncio.get_running_loop().time()
         until, links = self._links.get(directory, (0.0, None))
         if links is None or until < now:
-            links = await self._supervisor.insist(lambda keeper: keeper.symbolic_links(directory))
+            links = await self._supervisor.insist(team, lambda keeper: keeper.symbolic_links(directory))
             self._links = {where: known for where, known in self._links.items() if known[0] >= now}
             self._links[directory] = (now + _SECONDS, links)
         return links

@@ -184,8 +184,8 @@ class SendWork:
         why = send_fate.waits_for(send, agent, self._registry.activity(agent.key))
         if why:
             return _Held(why)
-        keeper = await self._supervisor.link.open()
-        hello = self._supervisor.link.hello
+        keeper = await self._supervisor.keepers.of(send.team).open()
+        hello = self._supervisor.keepers.of_agent(agent).hello
         own = f"{hello.boot_id}/{hello.pid}"
         if send.step == PROVING:
             return await self._prove(keeper, send)

@@ -104,7 +104,7 @@ class Sessions:
         if joining.mode != OBSERVE:
             remedy = f"corral attach --observe {agent.name} only watches, corral send {agent.name} … speaks to it"
             await must_be_a_person(self._supervisor, who, peer, what=f"the keyboard of {agent.name}", remedy=remedy)
-        keeper = await keeper_soon(self._supervisor)
+        keeper = await keeper_soon(self._supervisor, agent.team)
         order = SeatOrder(
             id=secrets.token_hex(4),
             name=who.agent or who.user,
@@ -137,8 +137,10 @@ class Sessions:
     async def listed(self, team: str, agent: str) -> list[SharedSession]:
         """The terminals that people share: of an agent, of a team, or all."""
         teams = [team] if team else sorted(self._registry.teams)
-        keeper = await keeper_soon(self._supervisor)
-        found = [session for name in teams for session in await keeper.sessions(name)]
+        found = []
+        for name in teams:
+            keeper = await keeper_soon(self._supervisor, name)
+            found += await keeper.sessions(name)
         return [session for session in found if not agent or session.agent == agent]
 
     async def steer(self, who: Who, peer: Peer, agent: Agent, action: str, person: str) -> SharedSession:
@@ -147,7 +149,7 @@ class Sessions:
             raise WrongUseError(f"{action} is nothing that a moderator does", f"one of {', '.join(ACTIONS)}")
         remedy = "ask a person who may to do it"
         await must_be_a_person(self._supervisor, who, peer, what=f"the session of {agent.name}", remedy=remedy)
-        keeper = await keeper_soon(self._supervisor)
+        keeper = await keeper_soon(self._supervisor, agent.team)
         session = await keeper.session_steer(agent.team, agent.run, action=action, person=person, by=who.user)
         data: dict[str, object] = {"person": person} if person or action != END else {}
         await self._journal(who, agent, f"session.{_EVENTS[action]}", data)

@@ -71,7 +71,7 @@ class Stats:
         return dict(zip(teams, await asyncio.gather(*map(self._look_at, teams)), strict=True))
 
     async def _look_at(self, team: str) -> _Look:
-        keeper = await keeper_soon(self._supervisor)
+        keeper = await keeper_soon(self._supervisor, team)
         clock = asyncio.get_running_loop().time
         asked = clock()
         found = await keeper.usage(team)

@@ -88,43 +88,65 @@ class Up:
         may_go_on: Callable[[], Awaitable[None]] | None,
     ) -> UpResult:
         team = spec.parse(text, file)
-        async with self._supervisor.lock(team.name):
+        owner = who.user if self._supervisor.keepers.shared else ""
+        async with self._supervisor.lock(team.name), self._supervisor.keepers.claimed(team.name, owner):
             if may_go_on is not None:
                 await may_go_on()
+            self._refuse_other_user(team.name, owner)
             self._refuse_other_file(team)
-            await self._supervisor.be_certain(team.name)
-            prints = fingerprints(team.agents, self._context.store.salt, base=team.base)
-            steps = plan.make_plan(
-                list(prints.items()),
-                self._registry.of_team(team.name),
-                only=_expanded(team, only),
+            return await self._make_so(
+                who,
+                team,
+                only=only,
                 restart_changed=restart_changed,
-                by_person=is_person(who.agent, who.uid),
+                dry_run=dry_run,
+                environment=environment,
+                tell=tell,
             )
-            start = [step.agent for step in steps if step.action in (plan.START, plan.RESTART)]
-            if start and dry_run:
-                return self._result(team.name, steps, dry_run=True, notes=await self._look_first(team, start))
-            work = UpWork(self._context, self._ports, who, team, prints, environment, tell, len(start))
-            notes: list[str] = []
-            before = self._registry.teams.get(team.name)
-            if start:
-                await work.check(start)  # before anything is changed
-            if not dry_run:
-                await self._put_in_order(team)
-                notes = await adjust(self._context, who, team, prints, steps)
-            adjusted = before is not None and before != self._registry.teams.get(team.name)
-            if start:
-                await work.do(steps)
-            if not dry_run:
-                await work.keep_environments(self._left_stopped(team.name, steps))
-            notes += work.notes
-            if not dry_run and not only:
-                notes += await self._forks.bring_back(who, team.name)
-            if start or adjusted:
-                notes += [*await self._merge_notes(team), *await self._notify_notes(team)]
-            return self._result(
-                team.name, steps, dry_run=dry_run, notes=notes, remedies=work.remedies, adjusted=adjusted
-            )
+
+    async def _make_so(
+        self,
+        who: Who,
+        team: TeamSpec,
+        *,
+        only: Sequence[str],
+        restart_changed: bool,
+        dry_run: bool,
+        environment: Mapping[str, str],
+        tell: Tell,
+    ) -> UpResult:
+        """With the team's lock held."""
+        await self._supervisor.be_certain(team.name)
+        prints = fingerprints(team.agents, self._context.store.salt, base=team.base)
+        steps = plan.make_plan(
+            list(prints.items()),
+            self._registry.of_team(team.name),
+            only=_expanded(team, only),
+            restart_changed=restart_changed,
+            by_person=is_person(who.agent, who.uid),
+        )
+        start = [step.agent for step in steps if step.action in (plan.START, plan.RESTART)]
+        if start and dry_run:
+            return self._result(team.name, steps, dry_run=True, notes=await self._look_first(team, start))
+        work = UpWork(self._context, self._ports, who, team, prints, environment, tell, len(start))
+        notes: list[str] = []
+        before = self._registry.teams.get(team.name)
+        if start:
+            await work.check(start)  # before anything is changed
+        if not dry_run:
+            await self._put_in_order(team)
+            notes = await adjust(self._context, who, team, prints, steps)
+        adjusted = before is not None and before != self._registry.teams.get(team.name)
+        if start:
+            await work.do(steps)
+        if not dry_run:
+            await work.keep_environments(self._left_stopped(team.name, steps))
+        notes += work.notes
+        if not dry_run and not only:
+            notes += await self._forks.bring_back(who, team.name)
+        if start or adjusted:
+            notes += [*await self._merge_notes(team), *await self._notify_notes(team)]
+        return self._result(team.name, steps, dry_run=dry_run, notes=notes, remedies=work.remedies, adjusted=adjusted)
 
     def _left_stopped(self, team: str, steps: Sequence[Step]) -> list[str]:
         """Those that stay stopped, because Corral stopped them for good and nobody who asks is a person."""
@@ -142,7 +164,9 @@ class Up:
         if declared.merge.target:
             repo, target = team.repo, team.merge.target
             try:
-                await self._supervisor.insist(lambda keeper: keeper.merge_build(repo=repo, target=target, pieces=[]))
+                await self._supervisor.insist(
+                    declared.name, lambda keeper: keeper.merge_build(repo=repo, target=target, pieces=[])
+                )
             except CorralError as error:
                 notes.append(f"nothing can be merged: {error.message}; {error.remedy}")
         return [note for note in notes if note]
@@ -155,7 +179,7 @@ class Up:
         path = os.path.normpath(os.path.join(declared.directory, program))
         directory, top = declared.directory, os.path.dirname(path)
         (seen,) = await self._supervisor.insist(
-            lambda keeper: keeper.look_at_files(cwd=directory, paths=[path], tops=[top])
+            declared.name, lambda keeper: keeper.look_at_files(cwd=directory, paths=[path], tops=[top])
         )
         if not seen.top or seen.stamp:
             return []
@@ -174,12 +198,26 @@ class Up:
             await self._registry.observe(moved, ())
 
     async def _look_first(self, team: TeamSpec, names: Sequence[str]) -> list[str]:
-        """Refuse what `up` would refuse. A keeper is asked if there is one, and none is started for it."""
+        """Refuse what `up` would refuse. A keeper is asked if there is one, and none is started for it.
+
+        On a shared server it is: the daemon has no business in people's repositories.
+        """
         if team.repo is None:
             return []
-        keeper = self._supervisor.link.connected
+        link = self._supervisor.keepers.of(team.name)
+        keeper = await link.open() if self._supervisor.keepers.shared else link.connected
         seen = await (keeper.repository(team.repo) if keeper else asyncio.to_thread(repository.look, team.repo))
         return check_repository(team, [agent for agent in team.agents if agent.name in names], seen)
+
+    def _refuse_other_user(self, team: str, user: str) -> None:
+        """What a file says is done as the team's user: so nobody else says it, whatever they may do otherwise."""
+        known = self._registry.teams.get(team)
+        if known is not None and known.user != user:
+            raise RefusedError(
+                f"team {team} is up, and belongs to {known.user}",
+                f"give this team another name; {known.user} alone can say what it consists of",
+                holder=known.user,
+            )
 
     def _refuse_other_file(self, team: TeamSpec) -> None:
         known = self._registry.teams.get(team.name)

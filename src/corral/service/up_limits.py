@@ -35,10 +35,12 @@ async def adjust(
     notes = []
     if known.systemd != team.systemd:
         notes.append(f'systemd = "{team.systemd}" holds for agents that are started from now on')
+    if known.group_access != team.group_access:
+        notes.append("group_access holds for the worktrees of agents that are started from now on")
     declared = {agent.name: agent for agent in team.agents}
     limits = {step.agent: declared[step.agent].limits for step in steps}
     if limits or known.limits != team.limits:
-        keeper = await context.supervisor.link.open()
+        keeper = await context.supervisor.keepers.of(team.name).open()
         notes += await keeper.limit(team.name, limits, team.limits)
     merge = settled(team.merge, known.merge, head="")
     if known.enforcement != team.enforcement or known.merge.target != merge.target:
@@ -51,7 +53,7 @@ async def adjust(
 
 async def _guard(context: Context, team: Team) -> list[str]:
     """Have the hooks of all worktrees of the team be as the file says now."""
-    keeper = await context.supervisor.link.open()
+    keeper = await context.supervisor.keepers.of(team.name).open()
     agents = context.registry.of_team(team.name).values()
     notes = {agent.name: await guard(keeper, team, agent) for agent in agents}
     return [f"{name}: {note}" for name, note in notes.items() if note]
@@ -116,6 +118,7 @@ async def _write_down(
         supervision=team.supervision,
         notify=team.notify,
         recording=team.recording,
+        group_access=team.group_access,
     )
     if agents or record != known:
         await registry.commit(who, teams=[record], agents=agents, events=events)

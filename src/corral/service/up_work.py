@@ -25,7 +25,8 @@ from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.registering import register
 from corral.service.up_access import refuse_unenforced
-from corral.service.worktrees import guard
+from corral.service.up_users import check_users, environments_of
+from corral.service.worktrees import guard, path_of, prepare
 from corral.supervise.supervisor import DEFAULT_GRACE
 
 #: A program that cannot start is mostly gone, and that known, after this long.
@@ -58,6 +59,7 @@ class UpWork:
         tell: Tell,
         total: int,
     ) -> None:
+        self._context = context
         self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
@@ -85,7 +87,6 @@ class UpWork:
 
     async def do(self, steps: Sequence[Step]) -> None:
         """Do the plan."""
-        keeper = await self._supervisor.link.open()
         wanted = {step.agent for step in steps if step.action in (plan.START, plan.RESTART)}
         declared = {agent.name: (position, agent) for position, agent in enumerate(self._team.agents)}
         chosen = [declared[name][1] for name in declared if name in wanted]
@@ -96,6 +97,7 @@ class UpWork:
             await self._supervisor.stop(self._team.name, self._restarting, DEFAULT_GRACE, self._who)
         await self._declare([declared[agent.name] for agent in chosen])
         point("daemon.declared")
+        keeper = await self._supervisor.keepers.of(self._team.name).open()
         self._supervisor.prepare(self._team.name, keeper)
         ready = await self._workspaces(keeper, await self._give_ports(chosen))
         point("daemon.workspaces_ready")
@@ -105,8 +107,10 @@ class UpWork:
     async def check(self, names: Sequence[str]) -> None:
         """Refuse what this host or the repository cannot carry of these agents, before anything is made."""
         agents = [agent for agent in self._team.agents if agent.name in names]
-        keeper = await self._supervisor.link.open()
-        refuse_unenforced(self._team, agents, self._supervisor.link.hello.obstacles)
+        await check_users(self._context, self._team, agents)
+        link = self._supervisor.keepers.of(self._team.name)
+        keeper = await link.open()
+        refuse_unenforced(self._team, agents, link.hello.obstacles)
         if self._team.repo is not None:
             seen = await keeper.repository(self._team.repo)
             self.notes += repository.check(self._team, agents, seen)
@@ -121,6 +125,7 @@ class UpWork:
             file=self._team.file,
             directory=self._team.directory,
             repo=self._team.repo,
+            user=self._supervisor.keepers.owner(self._team.name),
             created_at=self._now(),
         )
         known = self._registry.of_team(self._team.name)
@@ -129,7 +134,7 @@ class UpWork:
             kind = agent.workspace if agent.workspace in (WORKTREE, SHARED) else "directory"
             path = agent.workspace
             if kind == WORKTREE:
-                path = self._places.worktree(self._team.name, agent.name)
+                path = path_of(self._context, self._team.name, agent.name, agent.run_as)
             elif kind == SHARED:
                 path = self._team.base
             base = known.get(agent.name)
@@ -157,6 +162,8 @@ class UpWork:
                 mcp=agent.mcp,
                 hooks=agent.hooks,
                 upkeep=agent.upkeep,
+                run_as=agent.run_as,
+                user=agent.run_as or team.user,
                 state=states.PENDING,
                 since=self._now(),
             )
@@ -180,6 +187,8 @@ class UpWork:
             supervision=self._team.supervision,
             notify=self._team.notify,
             recording=self._team.recording,
+            group_access=self._team.group_access,
+            agent_users=tuple(dict.fromkeys([*team.agent_users, *(one.run_as for _, one in agents if one.run_as)])),
             merge=settled(self._team.merge, team.merge, self._head),
         )
         await self._registry.commit(
@@ -243,13 +252,7 @@ class UpWork:
 
     async def _prepare(self, keeper: Keeper, record: Agent) -> Workspace | CorralError:
         try:
-            workspace = await keeper.prepare_workspace(
-                team=record.team,
-                agent=record.name,
-                kind=record.workspace_kind,
-                path=record.workspace,
-                repo=self._team.repo,
-            )
+            workspace = await prepare(self._context, keeper, record, self._team.repo)
             if note := await guard(keeper, self._registry.teams[record.team], record):
                 self.notes.append(f"{record.name}: {note}")
             return workspace
@@ -285,22 +288,23 @@ class UpWork:
         agents = [agent for agent in self._team.agents if agent.name in names]
         if not agents:
             return
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(self._team.name).open()
         given = await self._ports.allocate(
             self._who, self._team.name, self._team.ports, {agent.name: agent.ports for agent in agents}
         )
         self._blocks = {**self._blocks, **given}
         able = [agent for agent in agents if agent.name in given]
-        await keeper.keep_environments(self._team.name, self._environments(able))
+        await keeper.keep_environments(self._team.name, await self._environments(able))
         for agent in able:
             reason = self._registry.agents[self._team.name, agent.name].reason
             self.notes.append(f"{agent.name} stays stopped: {reason}")
 
-    def _environments(self, agents: Sequence[AgentSpec]) -> dict[str, dict[str, str]]:
+    async def _environments(self, agents: Sequence[AgentSpec]) -> dict[str, dict[str, str]]:
         ambient, program = ambient_environment(self._environment), own_program()
+        of_others = await environments_of(self._context, agents, self._environment)
         return {
             agent.name: agent_environment(
-                ambient,
+                of_others[agent.run_as] if agent.run_as else ambient,
                 dict(agent.env),
                 instance=self._store.instance,
                 home=self._places.home,
@@ -316,7 +320,7 @@ class UpWork:
 
     async def _start(self, agents: Sequence[AgentSpec]) -> None:
         team = self._team.name
-        environments = self._environments(agents)
+        environments = await self._environments(agents)
         for agent in agents:
             self._step(agent.name, "starting")
         loop = asyncio.get_running_loop()
@@ -339,7 +343,7 @@ class UpWork:
     async def _over(self, team: str, agents: Sequence[str]) -> list[str]:
         """Those whose programs have ended by now: their files say so before tmux and the supervisor know."""
         runs = {self._registry.agents[team, agent].run: agent for agent in agents}
-        keeper = await self._supervisor.link.open()
+        keeper = await self._supervisor.keepers.of(self._team.name).open()
         return [runs[run] for run in await keeper.over(team, runs)]
 
     async def _be_told(self, names: Sequence[str]) -> None:

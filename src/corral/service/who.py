@@ -108,7 +108,7 @@ class Who:
         events = await self._store.events(since=question.since, last=_MOST_EVENTS)
         history = _NO_HISTORY
         if team.repo is not None:
-            keeper = await keeper_soon(self._supervisor)
+            keeper = await keeper_soon(self._supervisor, team.name)
             history = await keeper.file_history(
                 repo=team.repo,
                 path=os.fsencode(name),
@@ -147,7 +147,7 @@ class Who:
         file = of_file(name)
         try:
             name.encode()
-            (file,) = await self._real.of(files_of(question.team, question.agent), [file])
+            (file,) = await self._real.of(question.team.name, files_of(question.team, question.agent), [file])
         except WrongUseError as error:
             raise WrongUseError(
                 error.message, "name a file that is in it; corral lease ls shows who holds what, directories too"

@@ -1,4 +1,7 @@
-"""Taking worktrees off the disk, for `down` and `rm` alike: nobody's floor is taken away without being told to."""
+"""Where worktrees are, having them made, and taking them off the disk for `down` and `rm` alike.
+
+Nobody's floor is taken away without being told to.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from corral.domain.enforcement import NO_ENFORCEMENT
 from corral.domain.records import Agent, Team
 from corral.domain.spec import WORKTREE
-from corral.ports.keeper import Bystander, Keeper, WorkspaceRemoval
+from corral.ports.keeper import Bystander, Keeper, Workspace, WorkspaceRemoval
+from corral.service.context import Context
 
 
 def occupants(bystanders: Iterable[Bystander]) -> dict[str, str]:
@@ -17,6 +21,30 @@ def occupants(bystanders: Iterable[Bystander]) -> dict[str, str]:
     for one in bystanders:
         found.setdefault(one.directory, []).append(f"{one.command} (pid {one.pid})")
     return {where: f"{', '.join(who)} {'is' if len(who) == 1 else 'are'} in it" for where, who in found.items()}
+
+
+def path_of(context: Context, team: str, agent: str, run_as: str = "") -> str:
+    """Where the worktree of an agent is, or will be."""
+    if context.rooms is None:
+        return context.places.worktree(team, agent)
+    return context.rooms.worktree(run_as or context.supervisor.keepers.owner(team), team, agent)
+
+
+async def prepare(context: Context, keeper: Keeper, agent: Agent, repo: str | None, start: str = "") -> Workspace:
+    """Have the workspace of an agent. On a shared server, room is made for a worktree first: its place is root's."""
+    access = context.registry.teams[agent.team].group_access
+    if context.rooms is not None and agent.workspace_kind == WORKTREE:
+        user = agent.run_as or context.supervisor.keepers.owner(agent.team)
+        await context.rooms.make(user, agent.team, agent.name, access)
+    return await keeper.prepare_workspace(
+        team=agent.team,
+        agent=agent.name,
+        kind=agent.workspace_kind,
+        path=agent.workspace,
+        repo=repo,
+        start=start,
+        access=access.access,
+    )
 
 
 async def guard(keeper: Keeper, team: Team, agent: Agent) -> str:

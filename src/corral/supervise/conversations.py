@@ -23,7 +23,7 @@ from corral.domain.conversations import HOOK, TRANSCRIPT, Opening, Seen, Ways
 from corral.domain.errors import CorralError
 from corral.domain.records import Agent, NewEvent
 from corral.ports.keeper import Keeper
-from corral.supervise.link import KeeperLink
+from corral.supervise.keepers import Keepers
 from corral.supervise.registry import Registry
 
 log = logging.getLogger("corral.daemon")
@@ -44,9 +44,9 @@ class Begun:
 class Conversations:
     """Knows them, as far as that can be known. `now` is unix time."""
 
-    def __init__(self, registry: Registry, link: KeeperLink, now: Callable[[], float]) -> None:
+    def __init__(self, registry: Registry, keepers: Keepers, now: Callable[[], float]) -> None:
         self._registry = registry
-        self._link = link
+        self._keepers = keepers
         self._now = now
         self._background = Background()
         #: Agents that somebody looks for the conversation of.
@@ -86,7 +86,7 @@ class Conversations:
         profile, ways = _ways(agent)
         if profile is None or ways is None or not agent.conversation.begun_at:
             return ""
-        seen = await self._seen(await self._link.open(), agent, profile, None)
+        seen = await self._seen(await self._keepers.of(agent.team).open(), agent, profile, None)
         session, evidence = conversations.present(agent.conversation, seen, alone=self.is_alone(agent, profile))
         current = self._registry.agents.get(agent.key)
         if session and current is not None and current.run == agent.run:
@@ -117,7 +117,7 @@ class Conversations:
         try:
             for pause in _LOOKS:
                 await asyncio.sleep(pause)
-                keeper = self._link.connected
+                keeper = self._keepers.of(agent.team).connected
                 current = self._registry.agents.get(agent.key)
                 if keeper is None or current is None or current.run != agent.run or current.conversation.id:
                     return

@@ -17,12 +17,12 @@ from corral.background import Background
 from corral.domain import admission, lifecycle, states
 from corral.domain.admission import Decision, Key, Population, Waiting
 from corral.domain.dependencies import obstacle
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.kinds import SERVICE
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Place, Who
 from corral.failpoint import point
 from corral.ports.memory import HostMemory
-from corral.supervise.link import KeeperLink
+from corral.supervise.keepers import Keepers
 from corral.supervise.registry import Registry
 
 log = logging.getLogger("corral.daemon")
@@ -45,13 +45,13 @@ class Line:
     def __init__(
         self,
         registry: Registry,
-        link: KeeperLink,
+        keepers: Keepers,
         lock: Callable[[str], asyncio.Lock],
         start: Start,
         now: Callable[[], float],
     ) -> None:
         self._registry = registry
-        self._link = link
+        self._keepers = keepers
         self._lock = lock
         self._start = start
         self._now = now
@@ -85,13 +85,13 @@ class Line:
         As `Supervisor.start`, which does it. Without environments, each has the one of its last run.
         """
         placed = self._placed(team, names, who)
-        decision = await self._decide(placed)
+        decision = await self._decide(team, placed)
         chosen = set(decision.start)
         now = [(agent, place) for agent, place in placed if agent.key in chosen]
         later = [(agent, place) for agent, place in placed if agent.key not in chosen]
         if later:
             if environments is not None:
-                keeper = await self._link.open()
+                keeper = await self._keepers.of(team).open()
                 await keeper.keep_environments(team, {agent.name: environments[agent.name] for agent, _ in later})
             pending = [
                 lifecycle.in_line(agent, place, _asked_by(agent, who), decision.reasons.get(agent.key, ""), self._now())
@@ -139,7 +139,7 @@ class Line:
         waiting = [(agent, place) for agent, place in self._in_line() if agent.team == team]
         if not waiting:
             return
-        decision = await self._decide(())
+        decision = await self._decide(team, ())
         told = [
             replace(agent, reason=why)
             for agent, place in waiting
@@ -186,12 +186,12 @@ class Line:
             placed.append((agent, place))
         return placed
 
-    async def _decide(self, newcomers: Sequence[_Placed]) -> Decision:
-        """Who may start now, of those in line and of the newcomers."""
+    async def _decide(self, team: str, newcomers: Sequence[_Placed]) -> Decision:
+        """Who may start now, of those in line and of the newcomers. It is for the sake of this team."""
         new = {agent.key for agent, _ in newcomers}
         everybody = [*((agent, place) for agent, place in self._in_line() if agent.key not in new), *newcomers]
         names = {agent.team for agent, _ in everybody}
-        memory = await self._memory(names)
+        memory = await self._memory(team, names)
         now = self._now()
         teams = {team: self._registry.of_team(team) for team in names}
         if any(agent.after for agent, _ in everybody):
@@ -239,7 +239,7 @@ class Line:
             free_memory=memory.free.get(team),
         )
 
-    async def _memory(self, teams: Collection[str]) -> HostMemory:
+    async def _memory(self, asking: str, teams: Collection[str]) -> HostMemory:
         rules = {team: self._registry.teams[team].supervision.admission for team in teams}
         limited = [
             team
@@ -248,8 +248,22 @@ class Line:
         ]
         if not limited and not any(rule.memory_pressure for rule in rules.values()):
             return HostMemory()
-        keeper = await self._link.open()
-        return await keeper.host_memory(limited)
+        pressure: float | None = None
+        free: dict[str, float] = {}
+        for user, of_user in self._keepers.by_owner([asking, *teams]).items():
+            asked = [team for team in of_user if team in limited]
+            if not asked and user != self._keepers.owner(asking):
+                continue  # how short the host is, one can tell for all
+            try:
+                keeper = await self._keepers.of(of_user[0]).open()
+                seen = await keeper.host_memory(asked)
+            except UnavailableError:
+                if user == self._keepers.owner(asking):
+                    raise
+                continue  # that nobody tells of others is no reason to have this team wait
+            pressure = seen.pressure if user == self._keepers.owner(asking) else pressure
+            free.update((team, left) for team, left in seen.free.items() if team in asked)
+        return HostMemory(pressure=pressure, free=free)
 
     def _in_line(self) -> list[_Placed]:
         return [

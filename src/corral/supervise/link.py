@@ -1,9 +1,10 @@
-"""The daemon's link to its keeper: opened when it is needed, opened again when it breaks."""
+"""The daemon's link to a keeper: opened when it is needed, opened again when it breaks."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from corral.domain.errors import UnavailableError
 from corral.ports.keeper import Hello, Keeper
@@ -13,8 +14,27 @@ from corral.ports.reports import Report
 Connect = Callable[[Callable[[Report], None], Callable[[], None]], Awaitable[Keeper]]
 
 
+class Link(Protocol):
+    """A way to what does as one keeper, connected or not."""
+
+    @property
+    def presence(self) -> str:
+        """ "present" while connected, else "absent"."""
+
+    async def open(self) -> Keeper:
+        """The keeper; raises UnavailableError if none can be had."""
+
+    @property
+    def hello(self) -> Hello:
+        """Who the keeper said it is; only after `open`."""
+
+    @property
+    def connected(self) -> Keeper | None:
+        """The keeper if there is a connection now; opens none."""
+
+
 class KeeperLink:
-    """One keeper, connected or not."""
+    """One keeper. See `Link`."""
 
     def __init__(self, connect: Connect, on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> None:
         self._connect = connect

@@ -15,13 +15,16 @@ class RecordingOrders:
         self._registry = registry
         self._told: dict[str, tuple[Keeper, RecordingOrder]] = {}
 
-    async def tell(self, keeper: Keeper, team: str) -> None:
-        """Have a keeper record what the team's file says. A keeper that was told so is not asked again."""
+    async def tell(self, keeper: Keeper, team: str, *, is_new: bool = False) -> None:
+        """Have a keeper record what the team's file says. A keeper that was told so is not asked again.
+
+        With `is_new` it is a team of which no keeper can have been told anything yet.
+        """
         order = self._order(team)
         told = self._told.get(team)
         if order is None or (told is not None and told[0] is keeper and told[1] == order):
             return
-        if told is None and not order.on:
+        if is_new and told is None and not order.on:
             return  # nobody ever said anything else
         await keeper.record(team, order)
         self._told[team] = (keeper, order)

@@ -11,7 +11,6 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from corral.background import Background
@@ -23,7 +22,7 @@ from corral.domain.moments import Moment
 from corral.domain.records import PROMPT_WAITING, SUPERVISOR, Agent, NewEvent, Who
 from corral.domain.terminals import TMUX
 from corral.failpoint import point
-from corral.ports.keeper import Ended, Keeper, Launch, Run, Started, TeamOrder
+from corral.ports.keeper import Ended, Keeper, Launch, Started, TeamOrder
 from corral.ports.reports import (
     ActivityChanged,
     Degraded,
@@ -40,10 +39,12 @@ from corral.supervise import observe
 from corral.supervise.activity import Activities
 from corral.supervise.confines import confines_of, enforced_of
 from corral.supervise.conversations import Conversations
+from corral.supervise.keepers import Connect, Keepers
 from corral.supervise.line import Line
-from corral.supervise.link import Connect, KeeperLink
+from corral.supervise.link import Link
 from corral.supervise.looking import Looking
 from corral.supervise.observe import Findings
+from corral.supervise.outcomes import Outcomes, event_of
 from corral.supervise.profile_problems import ProfileProblems
 from corral.supervise.prompts import Prompts
 from corral.supervise.recording import RecordingOrders
@@ -72,8 +73,10 @@ class Supervisor:
         connect: Connect,
         now: Callable[[], float],
         clock: Callable[[], Moment] = Moment,
+        *,
+        shared: bool = False,
     ) -> None:
-        """`clock` says how long agents live; without one, nobody can tell."""
+        """`clock` says how long agents live; without one, nobody can tell. `shared`: see `Keepers`."""
         self._registry = registry
         self._now = now
         self._clock = clock
@@ -82,16 +85,17 @@ class Supervisor:
         self._looking = Looking(registry, self.lock, self.reconcile, now)
         self._background = Background()
         self._restarting = Restarting(now, self._restart)
-        self.link = KeeperLink(connect, self._reports.put_nowait, self._keeper_lost)
+        self.keepers = Keepers(registry, connect, self._reports.put_nowait, self._keeper_lost, shared=shared)
+        self._outcomes = Outcomes(registry, now, self.suspect)
         self.prompts = Prompts(registry)
         #: Told when it is worth another try to type a message that waits.
         self.on_keyboard: Callable[[KeyboardChanged], None] = lambda _: None
         #: Done before an agent is started again by policy; must not fail.
         self.before_restart: Callable[[Agent], Awaitable[None]] = _nothing_before
-        self.line = Line(registry, self.link, self.lock, self.start, now)
-        self.conversations = Conversations(registry, self.link, now)
+        self.line = Line(registry, self.keepers, self.lock, self.start, now)
+        self.conversations = Conversations(registry, self.keepers, now)
         self.activities = Activities(registry, now)
-        self._transcripts = FollowedTranscripts(registry, self.link, self.conversations)
+        self._transcripts = FollowedTranscripts(registry, self.keepers, self.conversations)
         self._profile_problems = ProfileProblems()
         self._recording = RecordingOrders(registry)
 
@@ -106,7 +110,7 @@ class Supervisor:
         self.line.begin()
 
     async def end(self) -> None:
-        """Stop the loop. Agents go on, and so does the keeper as long as a team needs it."""
+        """Stop the loop. Agents go on, and so does every keeper as long as a team needs it."""
         self._restarting.end()
         self.line.end()
         self._looking.end()
@@ -115,12 +119,12 @@ class Supervisor:
         self._transcripts.end()
         self._background.cancel()
         await self._registry.save()
-        keeper = self.link.connected
-        if keeper is not None and not self._registry.teams:
-            try:
-                await keeper.shut_down(force=False)
-            except UnavailableError as error:
-                log.info("the keeper is gone already: %s", error.message)
+        for user, link in self.keepers.links.items():
+            if link.connected is not None and not self.keepers.teams_of(user):
+                try:
+                    await link.connected.shut_down(force=False)
+                except UnavailableError as error:
+                    log.info("the keeper is gone already: %s", error.message)
 
     def lock(self, team: str) -> asyncio.Lock:
         """Held by whoever acts on the team."""
@@ -136,8 +140,8 @@ class Supervisor:
         Returns what a person should know besides. Raises only if nothing can be known; what could not be started is
         `failed` in the registry afterwards.
         """
-        keeper = await self.link.open()
-        hello = self.link.hello
+        link = self.keepers.of(team)
+        keeper = await link.open()
         agents = [self._registry.agent(team, name) for name in names]
         rules = self._registry.teams[team].supervision.admission
         old_runs = {agent.run: agent.name for agent in agents if agent.run}
@@ -150,7 +154,7 @@ class Supervisor:
         runs = {agent.name: secrets.token_hex(6) for agent in agents}
         given = {
             name: credentials.issue(
-                Names(instance=hello.instance, team=team, agent=name, run=run), secrets.token_urlsafe(24)
+                Names(instance=link.hello.instance, team=team, agent=name, run=run), secrets.token_urlsafe(24)
             )
             for name, run in runs.items()
         }
@@ -172,6 +176,7 @@ class Supervisor:
                 enforced=enforced_of(self._registry.teams[team], agent, hello.obstacles),
             )
             for agent in agents
+            for hello in (self.keepers.of_agent(agent).hello,)
         ]
         await self._registry.commit(who, agents=begun, events=[_starting(agent) for agent in begun])
         point("daemon.starting_written")
@@ -197,10 +202,10 @@ class Supervisor:
         try:
             started = await self._launch(team, launches)
         except CorralError as error:
-            await self._start_failed(begun, error)
+            await self._outcomes.start_failed(begun, error)
             raise
         point("daemon.launched")
-        await self._note_started(team, started.runs)
+        await self._outcomes.started(team, started.runs)
         point("daemon.started_written")
         return started.notes
 
@@ -231,8 +236,8 @@ class Supervisor:
         await self._registry.observe(
             [*live, *idle],
             [
-                *(_event("agent.stopping", agent, reason=agent.reason or None) for agent in live),
-                *(_event("agent.stopped", agent, reason=agent.reason or None) for agent in idle),
+                *(event_of("agent.stopping", agent, reason=agent.reason or None) for agent in live),
+                *(event_of("agent.stopped", agent, reason=agent.reason or None) for agent in idle),
             ],
             who,
         )
@@ -240,26 +245,36 @@ class Supervisor:
         runs = {agent.run: agent for agent in live if agent.run}
         if not runs:
             return Ended()
-        ended = await self.insist(
-            lambda keeper: keeper.stop(team, {run: agent.name for run, agent in runs.items()}, grace, spare=False)
-        )
+        named = {run: agent.name for run, agent in runs.items()}
+        ended = await self.insist(team, lambda keeper: keeper.stop(team, named, grace, spare=False))
         point("daemon.stopped")
-        await self._note_stopped(team, runs, ended, who)
+        for agent in await self._outcomes.stopped(team, runs, ended, who):
+            if agent.state == states.BACKOFF:
+                self._restarting.plan(agent)
         return ended
 
     async def reconcile(self, team: str) -> None:
         """Look at the team's host and bring the records in line. Raises UnavailableError if nobody answers."""
         self._profile_problems.tell()
-        keeper = await self.link.open()
+        keeper = await self.keepers.of(team).open()
         await self._recording.tell(keeper, team)
-        inventory = await keeper.inventory(team)
-        for run in inventory.runs:
-            self._registry.last_news[team, run.agent] = run.last_news
-            self.activities.looked(team, run)
+        running: dict[str, int] = {}
+        # All are asked before anything is followed: a team of which a part is silent is not known.
+        looks = [(user, await (await link.open()).inventory(team)) for user, link in self.keepers.parts(team)]
+        for user, inventory in looks:
+            # Of what others run, a keeper knows nothing.
+            strangers = self.keepers.strangers(user, team)
+            for run in inventory.runs:
+                if run.agent not in strangers:
+                    self._registry.last_news[team, run.agent] = run.last_news
+                    self.activities.looked(team, run)
+            running.update((name, count) for name, count in inventory.processes.items() if name not in strangers)
         self._transcripts.looked(team)
-        self._registry.count_processes(team, inventory.processes)
-        agents = self._registry.of_team(team).values()
-        await self._follow(observe.from_inventory(agents, inventory, self._now()))
+        self._registry.count_processes(team, running)
+        for user, inventory in looks:
+            strangers = self.keepers.strangers(user, team)
+            agents = [one for name, one in self._registry.of_team(team).items() if name not in strangers]
+            await self._follow(observe.from_inventory(agents, inventory, self._now()))
 
     async def be_certain(self, team: str) -> None:
         """Look first, and do nothing to a team of which nobody can tell what is alive."""
@@ -279,14 +294,14 @@ class Supervisor:
         order = self._order(team)
 
         async def start(keeper: Keeper) -> Started:
-            await self._recording.tell(keeper, team)
+            await self._recording.tell(keeper, team, is_new=True)
             return await keeper.start(team, launches, order)
 
-        return await self.insist(start)
+        return await self.insist(team, start)
 
     async def record(self, team: str) -> None:
         """Have the team's terminals recorded as its settings say now."""
-        await self.insist(lambda keeper: self._recording.tell(keeper, team))
+        await self.insist(team, lambda keeper: self._recording.tell(keeper, team))
 
     def prepare(self, team: str, keeper: Keeper) -> None:
         """The team is declared and will be started: its tmux server may come up meanwhile, if it needs one."""
@@ -303,88 +318,25 @@ class Supervisor:
         declared = self._registry.teams[team]
         return TeamOrder(systemd=declared.systemd, limits=declared.limits)
 
-    async def insist(self, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
-        """Do something idempotent through a keeper, once more with the next keeper if the first one dies."""
+    async def insist(self, team: str, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
+        """Do something idempotent through the keeper of a team, and again with the next one if it dies meanwhile."""
+        return await self._insist(self.keepers.of(team), act)
+
+    async def insist_for(self, user: str, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
+        """As `insist`, through the keeper of whoever asks: what it is about may be of no team."""
+        return await self._insist(self.keepers.of_user(user), act)
+
+    @staticmethod
+    async def _insist(link: Link, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
         for attempt in range(1, _ATTEMPTS + 1):
-            keeper = await self.link.open()
+            keeper = await link.open()
             try:
                 return await act(keeper)
             except UnavailableError:
                 # Another connection means that the keeper died. The same one means that tmux is silent.
-                if attempt == _ATTEMPTS or self.link.connected is keeper:
+                if attempt == _ATTEMPTS or link.connected is keeper:
                     raise
         raise AssertionError("unreachable")
-
-    async def _note_started(self, team: str, runs: Sequence[Run]) -> None:
-        now = self._now()
-        findings = Findings()
-        for run in runs:
-            agent = self._registry.agents[team, run.agent]
-            if agent.run != run.run or agent.state != states.STARTING:
-                continue  # it ended already, and that was noted
-            if run.problem:
-                failed = lifecycle.not_started(agent, run.problem, now)
-                findings.note(failed, "agent.failed", "failed", reason=run.problem, run=run.run)
-            else:
-                alive = lifecycle.running(
-                    agent,
-                    run.pid,
-                    now,
-                    containment=run.containment,
-                    containment_why=run.containment_why,
-                    cgroup=run.cgroup,
-                )
-                findings.note(alive, "agent.started", run=run.run, pid=run.pid, workspace=agent.workspace)
-        await self._registry.observe(findings.agents.values(), findings.events)
-
-    async def _start_failed(self, begun: Sequence[Agent], error: CorralError) -> None:
-        now = self._now()
-        findings = Findings()
-        for agent in begun:
-            current = self._registry.agents[agent.key]
-            if current.run != agent.run or current.state != states.STARTING:
-                continue
-            if isinstance(error, UnavailableError):
-                findings.note(
-                    lifecycle.unseen(current, error.message, now), "agent.unknown", "unknown", reason=error.message
-                )
-            else:
-                findings.note(
-                    lifecycle.not_started(current, error.message, now), "agent.failed", "failed", reason=error.message
-                )
-        await self._registry.observe(findings.agents.values(), findings.events)
-        if isinstance(error, UnavailableError) and begun:
-            self.suspect(begun[0].team)
-
-    async def _note_stopped(self, team: str, runs: Mapping[str, Agent], ended: Ended, who: Who) -> None:
-        now = self._now()
-        gone = set(ended.gone)
-        agents, events = [], []
-        for run, before in runs.items():
-            current = self._registry.agents.get(before.key, before)
-            status = ended.exits.get(run)
-            code = current.exit_code
-            if status is not None:
-                code = status.shell_code
-            if run in gone:
-                agent = lifecycle.stopped(current, code, status.signal if status else current.exit_signal, now)
-                why = {"reason": agent.reason, "next": agent.state} if agent.reason else {}
-                events.append(_event("agent.stopped", agent, exit_code=code, killed=ended.killed or None, **why))
-            else:
-                left = ", ".join(f"{thing.pid} {thing.command}" for thing in ended.residue)
-                agent = replace(current, state=states.FAILED, since=now, reason=f"left behind: {left}")
-                events.append(_event("agent.stopped", agent, outcome="failed", reason=agent.reason))
-            agents.append(agent)
-            self._registry.forget_activity((team, agent.name))
-        findings = Findings(events=events)
-        for agent in agents:
-            findings.agents[agent.key] = agent
-            if agent.state == states.FAILED and agent.crashes:
-                observe.crash_loop(findings, agent)
-        await self._registry.observe(findings.agents.values(), findings.events, who)
-        for agent in agents:
-            if agent.state == states.BACKOFF:
-                self._restarting.plan(agent)
 
     # What keepers tell
 
@@ -444,9 +396,8 @@ class Supervisor:
             self._background.spawn(self.prompts.resume(agent), name=f"prompt of {agent.name}")
         for agent in findings.finish_stop:
             self._background.spawn(self._finish_stop(agent), name=f"finish the stop of {agent.name}")
-        keeper = self.link.connected
-        if keeper is not None:
-            for agent in findings.await_ready:
+        for agent in findings.await_ready:
+            if (keeper := self.keepers.of(agent.team).connected) is not None:
                 await keeper.watch_ready(agent.team, observe.ready_order(self._registry.teams[agent.team], agent))
 
     async def _finish_stop(self, agent: Agent) -> None:
@@ -470,10 +421,12 @@ class Supervisor:
         """Something is up with the team: look at it now and not at the next sweep."""
         self._looking.at(team)
 
-    def _keeper_lost(self) -> None:
-        log.warning("the keeper went away; looking for it")
-        self._background.spawn(self._registry.observe((), [NewEvent(event="keeper.lost", outcome="failed")]))
-        self._looking.everywhere()
+    def _keeper_lost(self, user: str) -> None:
+        log.warning("the keeper%s went away; looking for it", f" of {user}" if user else "")
+        lost = NewEvent(event="keeper.lost", outcome="failed", data={"user": user} if user else {})
+        self._background.spawn(self._registry.observe((), [lost]))
+        for team in self.keepers.teams_of(user):
+            self._looking.at(team)
 
 
 async def _nothing_before(_: Agent) -> None:
@@ -482,14 +435,4 @@ async def _nothing_before(_: Agent) -> None:
 
 def _starting(agent: Agent) -> NewEvent:
     known = agent.conversation
-    return _event("agent.starting", agent, run=agent.run, session=known.id or None, resumed=known.resumed or None)
-
-
-def _event(event: str, agent: Agent, outcome: str = "ok", **data: object) -> NewEvent:
-    return NewEvent(
-        event=event,
-        team=agent.team,
-        agent=agent.name,
-        outcome=outcome,
-        data={name: value for name, value in data.items() if value is not None},
-    )
+    return event_of("agent.starting", agent, run=agent.run, session=known.id or None, resumed=known.resumed or None)

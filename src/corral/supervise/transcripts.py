@@ -21,7 +21,7 @@ from corral.domain.records import Agent, Conversation
 from corral.ports.conversations import TranscriptOrder
 from corral.ports.keeper import Keeper
 from corral.supervise.conversations import Conversations
-from corral.supervise.link import KeeperLink
+from corral.supervise.keepers import Keepers
 from corral.supervise.registry import Registry
 
 log = logging.getLogger("corral.daemon")
@@ -32,9 +32,9 @@ _Key = tuple[str, str]
 class FollowedTranscripts:
     """Asks the keeper to follow them."""
 
-    def __init__(self, registry: Registry, link: KeeperLink, conversations: Conversations) -> None:
+    def __init__(self, registry: Registry, keepers: Keepers, conversations: Conversations) -> None:
         self._registry = registry
-        self._link = link
+        self._keepers = keepers
         self._conversations = conversations
         self._background = Background()
         #: What was known of each agent that runs when it was last thought about, and what there is to follow then.
@@ -51,7 +51,7 @@ class FollowedTranscripts:
     def looked(self, team: str) -> None:
         """The keeper listed the runs of a team: it may be another one than was asked."""
         for agent in self._registry.of_team(team).values():
-            if agent.key in self._known and self._asked.get(agent.key) is not self._link.connected:
+            if agent.key in self._known and self._asked.get(agent.key) is not self._keepers.of(team).connected:
                 self._ask(agent.key)
 
     def _agents_changed(self, keys: Collection[_Key]) -> None:
@@ -77,7 +77,7 @@ class FollowedTranscripts:
             self._ask(key)
 
     def _ask(self, key: _Key) -> None:
-        keeper, order = self._link.connected, self._known[key][1]
+        keeper, order = self._keepers.of(key[0]).connected, self._known[key][1]
         if keeper is None or order is None:
             return
         self._asked[key] = keeper

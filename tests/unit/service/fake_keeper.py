@@ -9,6 +9,7 @@ from typing import Any
 from corral.adapters.files import stamps
 from corral.domain.access import Obstacles
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
+from corral.ports.casts import RecordingOrder
 from corral.ports.dialogs import Peer, Pressed, ScreenSeen
 from corral.ports.keeper import PROTOCOL, ExitStatus, Hello, HostPorts, Inventory, Listening, SeenFile
 from corral.ports.links import RealPath, SymbolicLink, SymbolicLinks
@@ -112,7 +113,12 @@ class FakeKeeper:
         self.screen_seen = ScreenSeen()
         self.pressed = Pressed(outcome="gone")
         self.agent_asking = ""
+        #: What was last said about recording.
+        self.recording: RecordingOrder | None = None
         self._waiting = 0
+
+    async def record(self, _team: str, order: RecordingOrder) -> None:
+        self.recording = order
 
     async def look_at_dialog(self, team: str, run: str) -> ScreenSeen:
         return self.screen_seen

@@ -33,7 +33,7 @@ class Host:
         self.asked: list[str] = []
         self.refuse: dict[bool, CorralError] = {}
         self.at_freeze: Callable[[], None] = lambda: None
-        self.link = self
+        self.keepers = self
         self._lock = asyncio.Lock()
 
     def lock(self, _: str) -> asyncio.Lock:
@@ -42,10 +42,13 @@ class Host:
     async def be_certain(self, _: str) -> None:
         assert self._lock.locked()
 
+    def of(self, _: str) -> "Host":
+        return self
+
     async def open(self) -> "Host":
         return self
 
-    async def insist(self, act: "Callable[[Keeper], Awaitable[_T]]") -> _T:
+    async def insist(self, _: str, act: "Callable[[Keeper], Awaitable[_T]]") -> _T:
         return await act(cast("Keeper", self))
 
     async def freeze(self, team: str, runs: Sequence[str], *, frozen: bool) -> None:

@@ -51,8 +51,11 @@ class Host:
     """A supervisor and the keeper behind it, whose agents use a second of a processor between two looks."""
 
     def __init__(self) -> None:
-        self.link = self
+        self.keepers = self
         self.looks = 0
+
+    def of(self, _: str) -> "Host":
+        return self
 
     async def open(self) -> "Host":
         return self

@@ -11,11 +11,13 @@ import pytest
 from corral.adapters.sqlite.store import SqliteStore
 from corral.domain import lifecycle, states
 from corral.domain.admission_rules import AdmissionRules
-from corral.domain.errors import CorralError
-from corral.domain.records import SUPERVISOR, Agent, Who
+from corral.domain.errors import CorralError, UnavailableError
+from corral.domain.limits import Limits
+from corral.domain.records import SUPERVISOR, Agent, Place, Who
 from corral.domain.supervision import Supervision
 from corral.ports.memory import HostMemory
 from corral.supervise import line as module
+from corral.supervise.keepers import Keepers
 from corral.supervise.line import Line
 from corral.supervise.registry import Registry
 from tests.support.records import AGENT, PERSON, TEAM
@@ -33,7 +35,7 @@ class Host:
     #: Set whenever somebody looked, or was started.
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def open(self) -> "Host":
+    async def hello(self) -> "Host":
         return self
 
     async def host_memory(self, _teams: list[str]) -> HostMemory:
@@ -53,11 +55,18 @@ class Scene:
         self.host = Host()
         self.locks: dict[str, asyncio.Lock] = {}
         self.started: list[tuple[str, Who]] = []
+        #: Users whose keepers do not answer.
+        self.silent: set[str] = set()
         self.line = self.another()
 
-    def another(self) -> Line:
-        link: Any = self.host
-        return Line(self.registry, link, self.lock, self._start, lambda: 100.0)
+    def another(self, *, shared: bool = False) -> Line:
+        async def connect(user: str, *_: object) -> Any:
+            if user in self.silent:
+                raise UnavailableError(f"the keeper of {user} is silent", "")
+            return self.host
+
+        keepers = Keepers(self.registry, connect, lambda _: None, lambda _: None, shared=shared)
+        return Line(self.registry, keepers, self.lock, self._start, lambda: 100.0)
 
     def lock(self, team: str) -> asyncio.Lock:
         return self.locks.setdefault(team, asyncio.Lock())
@@ -248,5 +257,27 @@ def test_how_the_last_run_ended_is_told_whatever_it_waits_for_now(tmp_path: Path
         assert scene.agent("a").reason.endswith("; its last run: exit 1")
         await scene.registry.load()
         assert scene.agent("a").reason.endswith("; its last run: exit 1"), "also for the next daemon"
+
+    play(tmp_path, scenario)
+
+
+def test_a_silent_keeper_of_somebody_else_keeps_nobody_waiting(tmp_path: Path) -> None:
+    async def scenario(scene: Scene) -> None:
+        rules = Supervision(admission=AdmissionRules(memory_headroom=10, memory_pressure=0))
+        team = replace(TEAM, supervision=rules, limits=Limits(memory_max=1 << 30))
+        waits = replace(AGENT, team="mill", state=states.PENDING, place=Place(turn=1, since=0.0, who=BEN))
+        await scene.registry.commit(
+            PERSON,
+            teams=[replace(team, user="ann"), replace(team, name="mill", user="ben")],
+            agents=[replace(AGENT, state=states.PENDING), waits],
+        )
+        scene.line = scene.another(shared=True)
+        scene.silent = {"ben"}
+        await scene.request("a")
+        assert [name for name, _ in scene.started][:1] == ["a"]
+        scene.silent = {"ann"}
+        scene.line = scene.another(shared=True)
+        with pytest.raises(UnavailableError, match="the keeper of ann"):
+            await scene.request("a")
 
     play(tmp_path, scenario)

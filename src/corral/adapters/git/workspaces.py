@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 
 import msgspec
 
+from corral.adapters.files.group_access import let_group
 from corral.adapters.files.registration import register, register_hooks, unregister_hooks
 from corral.adapters.git.branches import Names, Survey, choose
 from corral.adapters.git.command import git
@@ -49,8 +50,11 @@ _LINK = "a symbolic link, which Corral neither follows nor removes"
 class GitWorkspaces:
     """See `ports.workspace.Workspaces`."""
 
-    def __init__(self, places: Places, instance: str) -> None:
+    def __init__(self, places: Places, instance: str, daemon: Places | None = None) -> None:
+        """`daemon` says where its daemon is, if that is another user's. Then room for worktrees is made by others."""
         self._places = places
+        self._daemon = daemon or places
+        self._given_room = daemon is not None
         self._instance = instance
         # CORRAL_HOME may lead through a link, and git writes down what a path really is. Resolved once, and never with
         # team and agent: what is a link there leads to something that is not ours.
@@ -61,7 +65,7 @@ class GitWorkspaces:
         return Repository(**asdict(await asyncio.to_thread(look, path)))
 
     async def prepare(
-        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""
+        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = "", access: str = "none"
     ) -> Workspace:
         """See `Workspaces.prepare`."""
         try:
@@ -69,11 +73,14 @@ class GitWorkspaces:
                 return _directory(kind, path)
             if repo is None:
                 raise BadSpecError(f"{agent} wants a worktree, but the team has no repo", 'set repo = "." in [team]')
+            own = self._own(team, agent)
+            if self._given_room and not link_on_the_way(own):
+                let_group(own, access)
             common = await common_dir(repo)
             async with turn(common):
                 known = await survey(common, repo)
                 names = Names.of(team, agent, self._instance)
-                made = await self._worktree(self._own(team, agent), repo, names, known, start or "HEAD")
+                made = await self._worktree(own, repo, names, known, start or "HEAD")
                 return msgspec.structs.replace(made, path=path)
         except OSError as error:
             raise _cannot_make(path, error) from error
@@ -97,8 +104,8 @@ class GitWorkspaces:
             await self._unguard(team, agent, worktree)
             return ""
         settings = {
-            "home": self._places.home,
-            "runtime": self._places.runtime,
+            "home": self._daemon.home,
+            "runtime": self._daemon.runtime,
             "instance": self._instance,
             "team": team,
             "agent": agent,
@@ -150,6 +157,10 @@ class GitWorkspaces:
             if repo is not None:
                 await self._forget_deleted(own, repo, names, self._guard(team, agent))
             return WorkspaceRemoval(path=path, removed=False)
+        if self._given_room and _is_empty(own):
+            os.rmdir(own)  # room was made, and nothing came of it
+            _remove_if_empty(os.path.dirname(own))
+            return WorkspaceRemoval(path=path, removed=True)
         worktree, work = await self._work(own, names)
         if worktree is None:
             return _in_the_way(path, work)
@@ -328,6 +339,10 @@ def _cannot_make(path: str, error: OSError) -> CorralError:
         f"cannot make the workspace {path}: {place}: {error.strerror}",
         f"make {culprit} a directory that you can write to, then run corral up again",
     )
+
+
+def _is_empty(path: str) -> bool:
+    return not link_on_the_way(path) and os.path.isdir(path) and not os.listdir(path)
 
 
 def _remove_if_empty(directory: str) -> None:

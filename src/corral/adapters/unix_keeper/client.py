@@ -122,7 +122,7 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
         )  # fmt: skip
 
     async def prepare_workspace(
-        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = ""
+        self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = "", access: str = "none"
     ) -> Workspace:
         return await self._call(
             Workspace,
@@ -134,6 +134,7 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
             path=path,
             repo=repo,
             start=start,
+            access=access,
         )
 
     async def guard_workspace(

@@ -1,20 +1,105 @@
-"""The keepers of a shared server: one for each OS user, which the privileged helper has systemd start (ADR 19)."""
+"""The keepers of a shared server: one for each OS user, which the privileged helper has systemd start (ADR 19, 23)."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import os
+import pwd
 from collections.abc import Callable
 
 from corral.adapters.unix_keeper.client import KeeperClient
-from corral.domain.errors import UnavailableError
+from corral.adapters.unix_keeper.helper import Helper
+from corral.domain.errors import RefusedError, UnavailableError
+from corral.domain.host_names import KEEPERS
+from corral.peer import peer_of, user_name
+from corral.ports.keeper import PROTOCOL
 from corral.ports.reports import Report
 
+log = logging.getLogger("corral.daemon")
 
-class NoKeeperHere:
-    """Says that the daemon of a shared server has no keeper of its own: agents never run as the daemon's user."""
+_ATTEMPTS = 3
+_CONNECT_SECONDS = 5.0
 
-    async def connect(self, _on_report: Callable[[Report], None], _on_lost: Callable[[], None]) -> KeeperClient:
-        """Always `UnavailableError`."""
-        raise UnavailableError(
-            "the daemon of this host cannot start agents yet: it does not speak to the keepers of its users",
-            "start the team in an instance of your own: CORRAL_HOME=~/.local/state/corral corral up",
-        )
+
+class HostKeepers:
+    """Connects to the keeper of a user, and has it started if nobody listens.
+
+    Whoever listens must be that user, as the kernel says: their directory is theirs, and they may have let others in.
+    """
+
+    def __init__(self, instance: str, helper: Helper, keepers: str = KEEPERS) -> None:
+        self._instance = instance
+        self._helper = helper
+        self._keepers = keepers
+
+    async def connect(
+        self, user: str, on_report: Callable[[Report], None], on_lost: Callable[[], None]
+    ) -> KeeperClient:
+        """A connection to the user's keeper, which speaks our protocol. Called once at a time for each user."""
+        uid = await asyncio.to_thread(_uid_of, user)
+        for attempt in range(1, _ATTEMPTS + 1):
+            client = await self._connected(user, uid, on_report, on_lost)
+            try:
+                hello = await client.hello()
+            except UnavailableError:
+                # A keeper that is just ending, or was killed a moment ago, still lets one connect.
+                if attempt == _ATTEMPTS or not client.closed:
+                    client.close()
+                    raise
+                continue
+            except BaseException:
+                client.close()  # nobody waits for it any more
+                raise
+            if (hello.protocol, hello.instance, hello.user) != (PROTOCOL, self._instance, user):
+                client.close()
+                raise UnavailableError(
+                    f"the keeper of {user} (pid {hello.pid}) is of another version or instance",
+                    f"when nothing of {user} runs: systemctl --user restart corral-keeper.service, by {user}",
+                )
+            client.introduced = True
+            return client
+        raise AssertionError("unreachable")
+
+    async def _connected(
+        self, user: str, uid: int, on_report: Callable[[Report], None], on_lost: Callable[[], None]
+    ) -> KeeperClient:
+        path = os.path.join(self._keepers, str(uid), "keeper.sock")
+        try:
+            return await self._opened(path, user, uid, on_report, on_lost)
+        except (FileNotFoundError, ConnectionRefusedError, PermissionError):
+            await self._helper.ask("keeper_start", user)
+        try:
+            return await self._opened(path, user, uid, on_report, on_lost)
+        except OSError as error:
+            raise UnavailableError(
+                f"the keeper of {user} was started, and cannot be reached at {path}: {error.strerror}",
+                f"journalctl --user -u corral-keeper.service, by {user}, may tell why",
+            ) from error
+
+    async def _opened(
+        self, path: str, user: str, uid: int, on_report: Callable[[Report], None], on_lost: Callable[[], None]
+    ) -> KeeperClient:
+        try:
+            reader, writer = await asyncio.wait_for(asyncio.open_unix_connection(path), _CONNECT_SECONDS)
+        except TimeoutError:
+            raise UnavailableError(
+                f"the keeper of {user} takes no connection", f"systemctl --user status corral-keeper.service, by {user}"
+            ) from None
+        pid, theirs = peer_of(writer.get_extra_info("socket"))
+        if theirs != uid:
+            writer.close()
+            log.error("at %s, where the keeper of %s has to be, listens uid %d (pid %d)", path, user, theirs, pid)
+            raise RefusedError(
+                f"at the place of {user}'s keeper somebody else listens: {user_name(theirs)} (pid {pid})",
+                f"find out how it came to be there; then, by {user}: systemctl --user restart corral-keeper.service",
+                holder=user_name(theirs),
+            )
+        return KeeperClient(reader, writer, on_report, on_lost)
+
+
+def _uid_of(user: str) -> int:
+    try:
+        return pwd.getpwnam(user).pw_uid
+    except KeyError:
+        raise RefusedError(f"there is no user {user} on this host", "corral member ls shows who there is") from None

@@ -31,8 +31,10 @@ class LocalKeeper:
         #: This daemon was started by a command, and is where that was: in a login session that may end, for instance.
         self._daemon_needs_a_place = daemon_needs_a_place
 
-    async def connect(self, on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> KeeperClient:
-        """A connection to a keeper that speaks our protocol."""
+    async def connect(
+        self, _user: str, on_report: Callable[[Report], None], on_lost: Callable[[], None]
+    ) -> KeeperClient:
+        """A connection to a keeper that speaks our protocol. There is one user here."""
         for attempt in range(1, _ATTEMPTS + 1):
             client = await self._connected(on_report, on_lost)
             try:

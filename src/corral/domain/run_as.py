@@ -1,0 +1,43 @@
+"""Who may have agents run by which OS user (`run_as`). Pure.
+
+An administrator says so with groups, which nobody can join by themselves: the agent's user is in `corral-agents` and
+has a group of its own, of the same name; whoever is in that group may use the user. Nobody's log-in can be used so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from corral.domain.errors import RefusedError
+from corral.domain.host_names import AGENTS, MEMBERS
+
+
+def check(
+    agent: str, owner: str, owners_groups: Collection[str], user: str, own_group: str, groups: Collection[str]
+) -> None:
+    """Raise `RefusedError` if an agent of `owner` may not be run by `user`, whose groups these are."""
+    if user == owner:
+        return
+    if not groups:
+        raise RefusedError(
+            f"{agent}: there is no user {user} on this host", f"sudo useradd --create-home {user} makes one"
+        )
+    if MEMBERS in groups:
+        raise RefusedError(
+            f"{agent}: {user} is a person's log-in: nobody else has agents run by it",
+            "leave run_as out, or name a user that is for agents alone",
+        )
+    if AGENTS not in groups:
+        raise RefusedError(
+            f"{agent}: {user} is not a user for agents", f"an administrator says so: sudo usermod -aG {AGENTS} {user}"
+        )
+    if own_group != user:
+        raise RefusedError(
+            f"{agent}: the first group of {user} is {own_group or 'unknown'}: who may use it cannot be told",
+            f"it needs a group of its own: sudo groupadd {user} && sudo usermod -g {user} {user}",
+        )
+    if user not in owners_groups:
+        raise RefusedError(
+            f"{agent}: {owner} may not have agents run by {user}",
+            f"an administrator allows it by that user's group: sudo usermod -aG {user} {owner}",
+        )

@@ -1,0 +1,164 @@
+"""The daemon's keepers: one in the instance of one person, one for each OS user on a shared server (ADR 23).
+
+Whoever needs a keeper says for which team, agent or person. A keeper is believed about what runs for its own user and
+about nothing else: it is a process of that user, who can have it say anything.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+
+from corral.domain.records import Agent
+from corral.ports.keeper import Keeper
+from corral.ports.reports import Report, RunExited, ServerChanged
+from corral.supervise.link import KeeperLink, Link
+from corral.supervise.registry import Registry
+from corral.supervise.team_link import TeamLink
+
+log = logging.getLogger("corral.daemon")
+
+#: Opens a connection to a user's keeper, starting it if there is none: (user, on_report, on_lost) → keeper. The user is
+#: empty in the instance of one person.
+Connect = Callable[[str, Callable[[Report], None], Callable[[], None]], Awaitable[Keeper]]
+
+
+class Keepers:
+    """Links by user. `shared` says that there are several users; else there is one link, whatever is asked for."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        connect: Connect,
+        on_report: Callable[[Report], None],
+        on_lost: Callable[[str], None],
+        *,
+        shared: bool = False,
+    ) -> None:
+        self._registry = registry
+        self._connect = connect
+        self._on_report = on_report
+        self._on_lost = on_lost
+        self.shared = shared
+        self._links: dict[str, KeeperLink] = {}
+        #: Whose a team is going to be that is not written down yet.
+        self._claims: dict[str, str] = {}
+        #: The links of teams that have more than one user, each with whose the team was.
+        self._several: dict[str, tuple[str, TeamLink]] = {}
+        self._only = None if shared else self._link("")
+
+    def of(self, team: str) -> Link:
+        """The link for what concerns a team: to its user's keeper, or to all of them if it has several users."""
+        if self._only is not None:
+            return self._only
+        users = self.users(team)
+        if len(users) == 1:
+            self._several.pop(team, None)
+            return self._link(self.owner(team))
+        owner = self.owner(team)
+        known = self._several.get(team)
+        if known is None or known[0] != owner:
+            link = TeamLink(
+                owner,
+                lambda: {user: self._link(user) for user in self.users(team)},
+                lambda: self._registry.of_team(team),
+            )
+            known = self._several[team] = (owner, link)
+        return known[1]
+
+    def of_agent(self, agent: Agent) -> KeeperLink:
+        """The link to the keeper that runs an agent."""
+        return self._only or self._link(agent.run_as or self.owner(agent.team))
+
+    def parts(self, team: str) -> list[tuple[str, KeeperLink]]:
+        """The keepers of a team, by user."""
+        return [("", self._only)] if self._only is not None else [(one, self._link(one)) for one in self.users(team)]
+
+    def strangers(self, user: str, team: str) -> set[str]:
+        """The agents of a team that are run by others than this user."""
+        if not self.shared:
+            return set()
+        owner = self.owner(team)
+        return {one.name for one in self._registry.of_team(team).values() if user != (one.run_as or owner)}
+
+    def users(self, team: str) -> list[str]:
+        """The OS users that agents of a team are run by, its own first."""
+        known = self._registry.teams.get(team)
+        return list(dict.fromkeys([self.owner(team), *(known.agent_users if known is not None else ())]))
+
+    def of_user(self, user: str) -> KeeperLink:
+        """The link for what is done for a person, whatever the team."""
+        return self._only or self._link(user)
+
+    def owner(self, team: str) -> str:
+        """The OS user whose team it is; empty in the instance of one person, and for a team that nobody has."""
+        known = self._registry.teams.get(team)
+        return known.user if known is not None else self._claims.get(team, "")
+
+    @asynccontextmanager
+    async def claimed(self, team: str, user: str) -> AsyncIterator[None]:
+        """In this block, a team that is not known is the user's. The caller holds the team's lock."""
+        self._claims[team] = user
+        try:
+            yield
+        finally:
+            del self._claims[team]
+
+    def by_owner(self, teams: Iterable[str]) -> dict[str, list[str]]:
+        """These teams by whose they are, each once."""
+        found: dict[str, list[str]] = {}
+        for team in dict.fromkeys(teams):
+            found.setdefault(self.owner(team), []).append(team)
+        return found
+
+    @property
+    def links(self) -> dict[str, KeeperLink]:
+        """Those that were needed up to now, by user."""
+        return dict(self._links)
+
+    @property
+    def presence(self) -> str:
+        """ "present" while one is connected, and every one that a team needs, else "absent"."""
+        present = [presence == "present" for presence in self.presences.values()]
+        return "present" if present and all(present) else "absent"
+
+    @property
+    def presences(self) -> dict[str, str]:
+        """By user, whether their keeper is connected: of all that a team needs, and of others that are."""
+        needed = (
+            {user for team in self._registry.teams for user in self.users(team)} if self.shared else set(self._links)
+        )
+        connected = {user for user, link in self._links.items() if link.connected is not None}
+        return {user: "present" if user in connected else "absent" for user in sorted(needed | connected)}
+
+    def teams_of(self, user: str) -> list[str]:
+        """The teams that the keeper of this user has to do with."""
+        return [team for team in self._registry.teams if not self.shared or user in self.users(team)]
+
+    def _link(self, user: str) -> KeeperLink:
+        link = self._links.get(user)
+        if link is None:
+
+            async def connect(on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> Keeper:
+                return await self._connect(user, on_report, on_lost)
+
+            def heard(report: Report) -> None:
+                self._hear(user, report)
+
+            told = heard if self.shared else self._on_report
+            link = self._links[user] = KeeperLink(connect, told, lambda: self._on_lost(user))
+        return link
+
+    def _hear(self, user: str, report: Report) -> None:
+        if self._may_tell(user, report):
+            self._on_report(report)
+        else:
+            log.warning("the keeper of %s spoke of team %.64r, which is not its: not believed", user, report.team)
+
+    def _may_tell(self, user: str, report: Report) -> bool:
+        if isinstance(report, ServerChanged):
+            return user in self.users(report.team)
+        name = report.run.agent if isinstance(report, RunExited) else report.agent
+        agent = self._registry.agents.get((report.team, name))
+        return user == ((agent.run_as if agent is not None else "") or self.owner(report.team))

@@ -1,0 +1,117 @@
+"""Teams of several people on one server: each run by the keeper of its user, and by nobody else's."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lab.support.people import daemon, down, events, keeper, leave, pids, rows, states, up
+from tests.lab.support.shared import shared_server, system, tidy
+from tests.lab.support.users import User, cgroup
+from tests.support.waiting import wait_for
+
+
+@pytest.fixture(scope="module")
+def one_server() -> Iterator[None]:
+    """For all of this file: it takes a while to set one up."""
+    with shared_server(User("ann"), User("ben")):
+        yield
+
+
+@pytest.fixture
+def server(one_server: None, ann: User, ben: User) -> Iterator[None]:
+    """A server with ann and ben as its members, to which whatever was done is undone."""
+    yield
+    leave(ann, ben)
+    tidy(ann, ben)
+
+
+def test_two_people_have_their_teams_side_by_side(server: None, ann: User, ben: User) -> None:
+    up(ann, "shop")
+    up(ben, "mill")
+    for person in (ann, ben):
+        seen = {(row["team"], row["agent"]): row for row in rows(person)}
+        assert {key: (row["user"], row["state"]) for key, row in seen.items()} == {
+            ("shop", "api"): ("ann", "running"),
+            ("shop", "web"): ("ann", "running"),
+            ("mill", "api"): ("ben", "running"),
+            ("mill", "web"): ("ben", "running"),
+        }
+        assert {row["host"] for row in seen.values()} == {os.uname().nodename}
+    for row in rows(ann):
+        owner = ann if row["user"] == "ann" else ben
+        assert os.stat(f"/proc/{row['pid']}").st_uid == owner.uid
+        assert cgroup(row["pid"]).startswith(f"/user.slice/user-{owner.uid}.slice/user@{owner.uid}.service/")
+    corral = int(system("id", "--user", "corral").stdout)
+    of_daemon = [pid for pid in os.listdir("/proc") if pid.isdigit() and os.stat(f"/proc/{pid}").st_uid == corral]
+    assert of_daemon == [str(daemon())], "nothing but the daemon is corral's"
+    for person, team in ((ann, "shop"), (ben, "mill")):
+        receipt = down(person, team)
+        assert receipt["clean"], receipt
+        assert all(check["found"] == 0 for check in receipt["checks"])
+    assert rows(ann) == []
+
+
+def test_a_name_that_is_anothers_is_refused(server: None, ann: User, ben: User) -> None:
+    up(ann, "shop")
+    done = up(ben, "shop", check=False)
+    assert done.returncode == 4
+    error = json.loads(done.stderr)["error"]
+    assert (error["code"], error["holder"]) == ("refused", "ann")
+    assert {row["user"] for row in rows(ben)} == {"ann"}
+
+
+def test_a_keeper_that_is_killed_concerns_its_user_alone(server: None, ann: User, ben: User) -> None:
+    up(ann, "shop")
+    up(ben, "mill")
+    before, mark = pids(ann), events(ann)[-1]["seq"]
+    pid, bens = keeper(ann), keeper(ben)
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: keeper(ann) not in (0, pid), what="ann's keeper is there again")
+    wait_for(lambda: set(states(ann).values()) == {"running"}, what="all are found again")
+    assert pids(ann) == before
+    assert keeper(ben) == bens
+    since = events(ann, mark)
+    assert [event["data"] for event in since if event["event"] == "keeper.lost"] == [{"user": "ann"}]
+    assert not [event for event in since if event["team"] == "mill" and event["outcome"] != "ok"]
+
+
+def test_stop_and_restart_are_done_by_the_right_keeper(server: None, ann: User, ben: User) -> None:
+    up(ann, "shop")
+    up(ben, "mill")
+    ann.run("corral", "stop", "shop/api")
+    assert states(ann)["shop", "api"] == "stopped"
+    ann.run("corral", "restart", "shop/api", "shop/web")
+    assert set(states(ann).values()) == {"running"}
+    assert {row["user"] for row in rows(ann) if row["team"] == "shop"} == {"ann"}
+
+
+SQUATTER = """
+import socket, sys, time
+one = socket.socket(socket.AF_UNIX)
+one.bind(sys.argv[1])
+one.listen()
+time.sleep(100)
+"""
+
+
+def test_a_socket_that_somebody_else_serves_is_no_keeper(server: None, ann: User, ben: User) -> None:
+    place = f"/run/corral/keepers/{ann.uid}"
+    system("install", "-d", "-o", "ann", "-g", "corral", "-m", "0755", place)
+    ann.run("chmod", "0777", place)  # it is hers, so she may be as careless as she likes
+    with ben.start("python3", "-c", SQUATTER, f"{place}/keeper.sock") as squatter:
+        try:
+            wait_for(lambda: os.path.exists(f"{place}/keeper.sock"), what="ben listens there")
+            os.chmod(f"{place}/keeper.sock", 0o777)
+            done = up(ann, "shop", check=False)
+            assert done.returncode == 4, done.stderr
+            assert json.loads(done.stderr)["error"]["holder"] == "ben"
+            assert rows(ann) == []
+            log = system("journalctl", "--unit", "corral.service", "--no-pager").stdout
+            assert f"listens uid {ben.uid}" in log
+        finally:
+            squatter.terminate()
+    Path(f"{place}/keeper.sock").unlink()
