@@ -22,7 +22,7 @@ _SYSTEM = (
 #: Devices that are there to be written to.
 _DEVICES = (
     *("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"),
-    *("/dev/pts", "/dev/shm"),  # noqa: S108 - it is allowed, and not used
+    *("/dev/pts", "/dev/shm"),  # noqa: S108 - it is allowed, and not used # nosec B108
 )
 #: Of a home, to be read: what shells and git read when they start.
 _STARTING = (
