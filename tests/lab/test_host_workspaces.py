@@ -51,6 +51,21 @@ def test_a_worktree_is_its_users_alone(server: None, ann: User, ben: User) -> No
     assert os.listdir(f"{ROOT}/ann") == []
 
 
+def test_the_hooks_of_git_there_ask_the_daemon_of_the_host(server: None, ann: User, ben: User) -> None:
+    repository(ann, "shop")
+    up(ann, "shop", settings='repo = "."')
+    ann.run("corral", "lease", "acquire", "--team", "shop", "held")
+    who = "-c user.name=ann -c user.email=ann@example.org"
+    for file, as_agent, taken in (("free", "api", True), ("held", "api", False)):
+        path = f"{ROOT}/ann/shop/{as_agent}"
+        script = f"cd {path} && echo x >{file} && git add {file} && git {who} commit --quiet --message {file}"
+        named = {"CORRAL_TEAM": "shop", "CORRAL_AGENT": as_agent}
+        done = ann.run("sh", "-c", script, env=named, check=False)
+        assert (done.returncode == 0) == taken, done.stderr
+        assert ("held" in done.stderr) != taken
+    assert down(ann, "shop", "--discard")["clean"]
+
+
 def test_work_in_it_is_kept_and_found_again(server: None, ann: User) -> None:
     repository(ann, "shop")
     up(ann, "shop", settings='repo = "."')

@@ -75,11 +75,11 @@ async def _try_repository(context: Context, team: TeamSpec, user: str, agents: S
 
 
 async def environments_of(
-    context: Context, agents: Sequence[AgentSpec], callers: Mapping[str, str]
+    context: Context, team: str, agents: Sequence[AgentSpec], callers: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:
     """By user, what agents that are run by others find in place of the environment of who said `up`."""
     found: dict[str, dict[str, str]] = {}
-    for user in {agent.run_as for agent in agents if agent.run_as}:
+    for user in {agent.run_as for agent in agents} - {"", context.supervisor.keepers.owner(team)}:
         account: Account | None = await context.accounts(user) if context.accounts is not None else None
         if account is None:
             raise RefusedError(f"there is no user {user} on this host", "see run_as in corral.toml")

@@ -301,10 +301,10 @@ class UpWork:
 
     async def _environments(self, agents: Sequence[AgentSpec]) -> dict[str, dict[str, str]]:
         ambient, program = ambient_environment(self._environment), own_program()
-        of_others = await environments_of(self._context, agents, self._environment)
+        of_others = await environments_of(self._context, self._team.name, agents, self._environment)
         return {
             agent.name: agent_environment(
-                of_others[agent.run_as] if agent.run_as else ambient,
+                of_others.get(agent.run_as, ambient),
                 dict(agent.env),
                 instance=self._store.instance,
                 home=self._places.home,
