@@ -64,6 +64,9 @@ class Host:
     def environment_of(self, _: str) -> dict[str, str]:
         return {}
 
+    def own_directory(self, run: str) -> str:
+        return f"/own/{run}"
+
     async def place_of(self, *_: object) -> str:
         return ""
 
