@@ -40,9 +40,9 @@ MOST_WAITING = 10_000
 #: So many in line, and whoever reads waits as well: nobody is faster than the disk for long.
 _CROWDED = 2_000
 #: Written at once by the thread, and by the event loop itself.
-_BATCH, _AT_ONCE = 1_000, 16
+_BATCH, _AT_ONCE = 1_000, 64
 #: What nobody waits for is written so soon, or with so many others, or with the next that somebody waits for.
-_SOON_SECONDS, _SOON_ENTRIES = 0.02, 200
+_SOON_SECONDS, _SOON_ENTRIES = 0.02, 32
 #: So soon what nobody waits for is on the disk.
 _SYNC_SECONDS = 1.0
 _PAGE = 500
@@ -239,9 +239,17 @@ class Audit:
         self._kept += 1
         self._line.append((note, None))
         if len(self._line) >= _SOON_ENTRIES:
-            self._begin_writing()
+            self._write_soon()
         elif self._soon is None and not self._writing:
-            self._soon = asyncio.get_running_loop().call_later(_SOON_SECONDS, self._begin_writing)
+            self._soon = asyncio.get_running_loop().call_later(_SOON_SECONDS, self._write_soon)
+
+    def _write_soon(self) -> None:
+        """Write what is in line: at once if it is little, and by the thread if it is more, or takes longer."""
+        if self._written_now(()) is None:
+            self._begin_writing()
+        elif self._soon is not None:
+            self._soon.cancel()
+            self._soon = None
 
     def _begin_writing(self) -> None:
         if self._soon is not None:
