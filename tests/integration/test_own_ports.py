@@ -83,13 +83,13 @@ def test_a_program_that_is_not_there_is_told_of_as_ever(instance: Instance) -> N
 
 
 def test_named_ports_and_none(instance: Instance) -> None:
-    """The kernel is asked for the ports as the file names them, and for none at all."""
-    instance.spec(spec(a={"access": {"bind": [PORTS[20]]}}, b={"access": {"bind": "none"}}))
+    """A port in the middle of a block: neither agent tries it by itself."""
+    instance.spec(spec(a={"access": {"bind": [PORTS[55]]}}, b={"access": {"bind": "none"}}))
     instance.run("up")
     assert (found(instance, "a"), found(instance, "b")) == ([13, 13, 13, 13], [13, 13, 13, 13])
     bound = "import socket, sys; socket.socket().bind(('127.0.0.1', int(sys.argv[1])))"
-    instance.run("exec", "a", "--", sys.executable, "-c", bound, str(PORTS[20]))
-    assert instance.run("exec", "b", "--", sys.executable, "-c", bound, str(PORTS[20]), check=False).returncode == 1
+    instance.run("exec", "a", "--", sys.executable, "-c", bound, str(PORTS[55]))
+    assert instance.run("exec", "b", "--", sys.executable, "-c", bound, str(PORTS[55]), check=False).returncode == 1
 
 
 def test_the_launcher_refuses_what_it_cannot_do() -> None:
