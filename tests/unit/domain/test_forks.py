@@ -13,7 +13,8 @@ from tests.support.records import AGENT
 #: What a fork has of its own, or not at all: what is not declared of an agent, but became of it.
 OWN = (
     *("team", "name", "position", "workspace", "prompt", "state", "since", "reason", "run", "pid", "exit_code"),
-    *("exit_signal", "restarts", "prompt_state", "user", "host", "containment", "containment_why", "enforced"),
+    *("exit_signal", "restarts", "prompt_state", "user", "host", "containment", "containment_why"),
+    *("enforced", "credential", "cgroup"),
     *("paused", "survivors", "conversation", "fork_of", "ready", "asked_by", "place", "started_at", "begun", "crashes"),
     *("last_words", "afterwards", "nudged_at", "not_nudged", "late", "stuck_since"),
 )
