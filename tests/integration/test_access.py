@@ -158,6 +158,16 @@ def test_reading_is_kept_to_what_is_declared(team: Team) -> None:
     assert team.sh("b", f"cat docs {secrets} >/dev/null")["exit_code"] == 0
 
 
+@needs_files
+def test_one_that_may_read_next_to_nothing_can_prove_who_it_is_and_reads_nobody_else_s_proof(team: Team) -> None:
+    team.up(a={"access": {"read": ["src/**"]}}, b={})
+    show = 'cat "$CORRAL_CREDENTIAL_FILE"'
+    own = team.instance.run("exec", "a", "--", "sh", "-c", show).stdout
+    assert own.startswith("corral.")
+    others = "cat $(dirname $CORRAL_CREDENTIAL_FILE)/b.credential"
+    assert team.instance.run("exec", "a", "--", "sh", "-c", others, check=False).returncode != 0
+
+
 def test_a_commit_outside_is_refused_with_the_file_the_patterns_and_what_helps(team: Team) -> None:
     """Where the kernel does not see to it: git does, for every way in which a file can change."""
     team.up(a={"access": {"write": ["src/**", "*.txt"], "enforce": "commit"}})

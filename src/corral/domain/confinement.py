@@ -63,6 +63,8 @@ class Ground:
     common: str = ""
     #: Corral itself, and what its program is made of: to be read and run.
     programs: tuple[str, ...] = ()
+    #: The file by which it proves to the daemon who it is; empty if it has none.
+    credential: str = ""
 
 
 def is_confined(access: Access, bind: str) -> bool:
@@ -135,6 +137,8 @@ def _besides(confines: Confines, ground: Ground, home: str) -> list[tuple[str, s
     if confines.access.read is not None:
         found += [(path, "r") for path in _SYSTEM]
         found += [(path, "r") for path in ground.programs]
+        if ground.credential:
+            found.append((ground.credential, "r"))
         found += [(f"{home}/{name}", "r") for name in _STARTING if home]
     return list(dict.fromkeys(found))
 

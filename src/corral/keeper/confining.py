@@ -27,13 +27,14 @@ def through(
     workspace: str,
     environment: Mapping[str, str],
     own: str,
+    credential: str,
     command: Sequence[str] = (),
 ) -> list[str]:
     """What a program is started through, so that it touches what its agent may; nothing if that is everything.
 
-    `environment` is the agent's: it says which ports it has, and where its home is. `own` is a directory of its run.
-    `command` is the argv of the program. Nothing is started that could not be kept to all of it, but for `write`, which
-    others see to where the kernel cannot.
+    `environment` is the agent's: it says which ports it has, and where its home is. `own` is a directory of its run,
+    `credential` the file that it is known by. `command` is the argv of the program. Nothing is started that could not
+    be kept to all of it, but for `write`, which others see to where the kernel cannot.
     """
     if not is_confined(confines.access, bind):
         return []
@@ -53,6 +54,7 @@ def through(
         git=git,
         common=common,
         programs=(*tools.programs, *_programs(command, environment)),
+        credential=credential,
     )
     return tools.confine(rules(confines, bind, ground))
 

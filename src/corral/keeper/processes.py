@@ -99,6 +99,7 @@ class TeamProcesses:
             workspace=order.workspace,
             environment=environment,
             own=self._launches.own_directory(order.run),
+            credential=self._launches.credential_file(order.agent),
             command=order.argv,
         )
         order = msgspec.structs.replace(order, argv=[*confined, *order.argv]) if confined else order

@@ -267,6 +267,7 @@ class TeamKeeper:
                 workspace=launch.directory,
                 environment=environment,
                 own=self._launches.own_directory(launch.run),
+                credential=self._launches.credential_file(launch.agent),
                 command=() if launch.shell else launch.command,
             ),
         )

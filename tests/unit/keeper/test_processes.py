@@ -64,6 +64,9 @@ class Host:
     def environment_of(self, _: str) -> dict[str, str]:
         return {}
 
+    def credential_file(self, agent: str) -> str:
+        return f"/launch/{agent}.credential"
+
     def own_directory(self, run: str) -> str:
         return f"/own/{run}"
 
