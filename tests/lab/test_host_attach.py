@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.lab.support.people import leave, spec
-from tests.lab.support.shared import shared_server, tidy
+from tests.lab.support.shared import shared_server, system, tidy
 from tests.lab.support.users import User
 from tests.support.at_the_keyboard import AtTheKeyboard
 from tests.support.waiting import wait_for
@@ -29,6 +29,7 @@ terminal = "none"
 def one_server() -> Iterator[None]:
     """For all of this file: it takes a while to set one up."""
     with shared_server(User("ann"), User("ben")):
+        system("corral", "member", "add", "ben", "--role", "senior")  # who may look at ann's, and type there
         yield
 
 
