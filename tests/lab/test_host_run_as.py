@@ -41,6 +41,7 @@ def one_server() -> Iterator[None]:
             add_member(BUILDER, "corral-agents")
             host("setup", "--yes")
             BUILDER.systemctl("start", "dbus.service")
+            system("corral", "member", "add", BUILDER.name, "--role", "agent", "--of", ann.name)
             yield
             system("loginctl", "disable-linger", BUILDER.name)
     finally:
@@ -105,7 +106,10 @@ def test_an_agent_is_run_by_the_user_that_is_named_and_by_its_keeper(server: Non
 
 def test_what_it_runs_may_speak_to_the_daemon(server: None, ann: User) -> None:
     up(ann)
-    assert BUILDER.run("corral", "ps", "--json").returncode == 0
+    seen = json.loads(ann.run("corral", "exec", "shop/builder", "--", "corral", "ps", "--json").stdout)
+    assert {row["agent"] for row in seen} == {"api", "builder"}
+    # As somebody who is not inside of the agent it is nobody, whatever else it may do on this host.
+    assert BUILDER.run("corral", "ps", "--json", check=False).returncode == 4
 
 
 def test_its_team_is_found_again_when_the_daemon_or_a_keeper_dies(server: None, ann: User) -> None:

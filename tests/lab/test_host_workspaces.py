@@ -22,6 +22,10 @@ def one_server() -> Iterator[None]:
         for name in ("ann", "ben"):
             system("usermod", "--append", "--groups", "devs", name)
         with shared_server(User("ann"), User("ben")):
+            # Groups are read when a user's manager starts, and hers runs since the machine was booted.
+            ann = User("ann")
+            system("systemctl", "restart", f"user@{ann.uid}.service")
+            ann.systemctl("start", "dbus.service")
             yield
     finally:
         system("groupdel", "devs")
@@ -57,12 +61,14 @@ def test_the_hooks_of_git_there_ask_the_daemon_of_the_host(server: None, ann: Us
     ann.run("corral", "lease", "acquire", "--team", "shop", "held")
     who = "-c user.name=ann -c user.email=ann@example.org"
     for file, as_agent, taken in (("free", "api", True), ("held", "api", False)):
-        path = f"{ROOT}/ann/shop/{as_agent}"
-        script = f"cd {path} && echo x >{file} && git add {file} && git {who} commit --quiet --message {file}"
-        named = {"CORRAL_TEAM": "shop", "CORRAL_AGENT": as_agent}
-        done = ann.run("sh", "-c", script, env=named, check=False)
-        assert (done.returncode == 0) == taken, done.stderr
-        assert ("held" in done.stderr) != taken
+        script = f"echo x >{file} && git add {file} && git {who} commit --quiet --message {file}"
+        done = ann.run("corral", "exec", f"shop/{as_agent}", "--", "sh", "-c", script, check=False)
+        assert (done.returncode == 0) == taken, done.stdout + done.stderr
+        assert ("held" in done.stdout + done.stderr) != taken
+    # A name alone is nothing here: hooks that do not run in the agent are not believed to.
+    script = f"cd {ROOT}/ann/shop/api && echo x >more && git add more && git {who} commit --quiet --message more"
+    claimed = ann.run("sh", "-c", script, env={"CORRAL_TEAM": "shop", "CORRAL_AGENT": "api"}, check=False)
+    assert (claimed.returncode, "without its credential" in claimed.stderr) == (1, True), claimed.stderr
     assert down(ann, "shop", "--discard")["clean"]
 
 

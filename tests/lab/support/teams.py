@@ -92,12 +92,15 @@ def keeper_log(instance: LabInstance) -> str:
 
 def _own_process(instance: LabInstance, role: str) -> int:
     found = [
-        one.pid
+        one
         for one in instance.user.processes()
         if f"corral\0{role}\0run" in _cmdline(one.pid) and processes.carries(one.pid, instance.home)
     ]
-    assert len(found) == 1, (role, found)
-    return found[0]
+    pids = {one.pid for one in found}
+    # Before it runs its own program, what one of them starts looks like itself.
+    own = [one.pid for one in found if one.parent not in pids]
+    assert len(own) == 1, (role, own)
+    return own[0]
 
 
 def _cmdline(pid: int) -> str:
