@@ -364,7 +364,8 @@ class _Request:
     def _actor(self) -> entries.Actor:
         who, caller = self._asking.who, self._asking.caller
         role = AGENT_ROLE if who.agent else caller.role
-        return entries.Actor(uid=who.uid, user=who.user, member=caller.member, role=role, agent=who.agent)
+        run = requests.identity(self._request).run
+        return entries.Actor(uid=who.uid, user=who.user, member=caller.member, role=role, agent=who.agent, run=run)
 
 
 def denied(decision: Decision) -> DeniedError:
