@@ -84,7 +84,12 @@ class Syslog:
     line: str
 
     def find(self, since: str, who: str) -> bool:
-        lines = system("journalctl", f"--since={since[:19].replace('T', ' ')} UTC", "--output=cat", f"--identifier={self.identifier}")
+        lines = system(
+            "journalctl",
+            f"--since={since[:19].replace('T', ' ')} UTC",
+            "--output=cat",
+            f"--identifier={self.identifier}",
+        )
         return re.search(self.line, lines.stdout) is not None
 
 
@@ -128,9 +133,9 @@ def now() -> str:
 def is_told(attack: Attack, since: str) -> None:
     """Wait until it is told of where it must be."""
     try:
-        wait_for(lambda: attack.told.find(since, attack.who), 10, f"{attack.name} is told of: {attack.told}")
+        wait_for(lambda: attack.told.find(since, attack.who), 5, f"{attack.name} is told of: {attack.told}")
     except AssertionError as error:
-        error.add_note("the trail has:\n" + "\n".join(map(json.dumps, entries(since))))
+        error.add_note("the trail has:\n" + "\n".join(map(json.dumps, entries(since)[:5])))
         raise
 
 

@@ -58,8 +58,8 @@ class Ground:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        for name, text in (("raw.py", _RAW),):
-            (directory / name).write_text(text)
+        (directory / "raw.py").write_text(_RAW)
+        _set_trap(directory / "trap")
         host = f"{ANN.runtime_dir}/corral-host"
         self.ended = Path(f"{host}/launch/shop/web.credential").read_text().strip()
         ANN.run("corral", "restart", "shop/web")
@@ -68,6 +68,7 @@ class Ground:
         #: Variables of every attack.
         self.names = {
             "RAW": f"python3 {directory}/raw.py",
+            "TRAP": f"{directory}/trap",
             "PID": str(self.pids["shop", "api"]),
             "KEEPER": str(keeper(ANN)),
             "DAEMON": str(self.daemon),
@@ -112,6 +113,17 @@ class Ground:
         return found
 
 
+def _set_trap(directory: Path) -> None:
+    """Modules and programs that leave /tmp/owned if somebody is led to load them."""
+    directory.mkdir()
+    for name in ("json", "pwd", "grp", "sitecustomize", "usercustomize", "syslog", "msgspec", "corral", "uvicorn"):
+        (directory / f"{name}.py").write_text("open('/tmp/owned', 'w').close()\n")
+    for name in ("python3", "systemctl", "loginctl", "sh", "tmux", "git", "sudo"):
+        (directory / name).write_text("#!/bin/sh\ntouch /tmp/owned\n")
+        (directory / name).chmod(0o755)
+    directory.chmod(0o755)
+
+
 def _regrouped(user: User) -> None:
     """Have the user's manager know the groups that the user is in by now: it read them when it was started."""
     system("systemctl", "restart", f"user@{user.uid}.service")
@@ -138,7 +150,9 @@ def attacked(directory: Path) -> Iterator[Ground]:
             ground = Ground(directory)
             yield ground
             assert pids(ANN) == ground.pids, "all agents are who they were"
-            assert json.loads(system("corral", "audit", "verify", "--json").stdout)["ok"], "the trail holds after all that"
+            assert json.loads(system("corral", "audit", "verify", "--json").stdout)["ok"], (
+                "the trail holds after all that"
+            )
         finally:
             leave(ANN, BEN)
             tidy(ANN, BEN)

@@ -47,7 +47,7 @@ TABLE = (
     Attack(
         name="the output, by the API, as somebody else's agent",
         who=SPY,
-        what="$RAW GET '/v1/logs?team=shop&agent=api' ''",
+        what="$RAW GET '/v1/logs?team=shop&agent=api' '' \"x-corral-credential: $(cat $CORRAL_CREDENTIAL_FILE)\"",
         says="^40",
         told=Trail(verb="logs", rule="agent.read"),
     ),
@@ -104,8 +104,7 @@ TABLE = (
     Attack(
         name="secrets of the daemon in /proc",
         who=BEN,
-        what="for one in environ mem fd io; do cat /proc/$DAEMON/$one && exit; done;"
-        " ls /proc/$DAEMON/fd/ || exit 1",
+        what="for one in environ mem fd io; do cat /proc/$DAEMON/$one && exit; done; ls /proc/$DAEMON/fd/ || exit 1",
         says=DENIED,
         told=Nowhere(),
     ),

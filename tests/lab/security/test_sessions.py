@@ -39,7 +39,8 @@ TABLE = (
     Attack(
         name="speaking to the keeper of somebody else",
         who=BEN,
-        what="python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('/run/corral/keepers/$ANN/keeper.sock')\"",
+        what='python3 -c "import socket; '
+        "socket.socket(socket.AF_UNIX).connect('/run/corral/keepers/$ANN/keeper.sock')\"",
         says="Permission denied",
         told=Nowhere(),
     ),
