@@ -66,7 +66,7 @@ class DaemonServer(uvicorn.Server):
             """A connection of this server."""
 
             def tell(self, why: str) -> None:
-                if refused is not None:
+                if refused is not None and self.client is not None:
                     refused(self.app_state[requests.CALLER], why, self.client[1])
 
         Counted.connected, Counted.most_connections = Counter(), most_connections()

@@ -51,11 +51,13 @@ class Outcome:
     """An entry of the audit trail of something that the policy allows, and that came to nothing."""
 
     verb: str
+    #: Empty for what is answered by a stream, whose status is said before anything is known.
     outcome: str
 
     def find(self, since: str, who: str) -> bool:
         return any(
-            (entry["verb"], entry["outcome"]) == (self.verb, self.outcome)
+            entry["verb"] == self.verb
+            and entry["outcome"] == (self.outcome or entry["outcome"])
             and who in (entry["who"]["user"], entry["who"]["agent"])
             for entry in entries(since)
         )

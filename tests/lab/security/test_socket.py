@@ -65,21 +65,6 @@ TABLE = (
         WEB,
     ),
     Attack(
-        name="a body of a hundred megabytes",
-        who=BEN,
-        what=script(r"""
-one = connect()
-one.sendall(b'POST /v1/up HTTP/1.1\\r\\nhost: x\\r\\ncontent-length: 100000000\\r\\n\\r\\n')
-try:
-    for _ in range(100):
-        one.sendall(b'a' * 1000000)
-except ConnectionError:
-    pass
-rest(one)"""),
-        says="400|413|reset",
-        told=Outcome(verb="up", outcome="400"),
-    ),
-    Attack(
         name="JSON as deep as it goes",
         who=BEN,
         what="$RAW POST /v1/up \"$(head -c 100000 /dev/zero | tr '\\0' '[')\"",
