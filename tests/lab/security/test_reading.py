@@ -48,8 +48,8 @@ TABLE = (
         name="the output, by the API, as somebody else's agent",
         who=SPY,
         what="$RAW GET '/v1/logs?team=shop&agent=api' '' \"x-corral-credential: $(cat $CORRAL_CREDENTIAL_FILE)\"",
-        says="^40",
-        told=Trail(verb="logs", rule="agent.read"),
+        says="^404",
+        told=Trail(verb="logs", rule="not_asked"),
     ),
     Attack(
         name="the output, by the API, as the agent beside it",
