@@ -234,7 +234,9 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             shared=shared,
             authority=None if shared is None else authority_of(shared),
         )
-        server = DaemonServer(make_app(services))
+        callers = services.callers
+        # Where many may connect, whoever is hung up on is told of.
+        server = DaemonServer(make_app(services), None if door is None or callers is None else callers.hung_up)
         linger.on_idle(server.end)
         hosting.on_signals(asyncio.get_running_loop(), server.end)
         if door is not None:

@@ -88,6 +88,14 @@ class BoundedProtocol(HttpToolsProtocol):
         self._end_head()
         super().on_headers_complete()
 
+    def send_400_response(self, msg: str) -> None:
+        """What came is no HTTP; uvicorn says so and hangs up."""
+        self.tell("with what is no HTTP")
+        super().send_400_response(msg)
+
+    def tell(self, why: str) -> None:
+        """Hear that nothing was done for this one, before any handler was asked. Whoever extends it may say so."""
+
     def _begin_head(self) -> None:
         self._end_head()
         self._in_head, self._head_size = True, 0
@@ -109,6 +117,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _refuse(self, status: int, error: CorralError) -> None:
         self._end_head()
+        self.tell(f"in vain: {error.message}")
         answering: RequestResponseCycle | None = self.cycle  # there is none before the first request
         if answering is not None and not answering.response_complete:
             self.transport.abort()  # in the middle of another answer there is no place for words

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import uvicorn
@@ -38,6 +38,10 @@ class _PeerProtocol(BoundedProtocol):
         self.admit(uid)
 
 
+#: Who was hung up on, why, and the pid of who it was when it connected.
+Refused = Callable[[Who, str, int], None]
+
+
 class _OnlyHttp11:
     """Refuses what cannot take a stream."""
 
@@ -55,9 +59,15 @@ class _OnlyHttp11:
 class DaemonServer(uvicorn.Server):
     """uvicorn without its ten ticks a second: it waits for requests and for `end`, and for nothing else."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, refused: Refused | None = None) -> None:
+        """`refused` hears of those who are hung up on before any handler is asked."""
+
         class Counted(_PeerProtocol):
             """A connection of this server."""
+
+            def tell(self, why: str) -> None:
+                if refused is not None and self.client is not None:
+                    refused(self.app_state[requests.CALLER], why, self.client[1])
 
         Counted.connected, Counted.most_connections = Counter(), most_connections()
         super().__init__(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 
 from corral.domain import credentials, states
 from corral.domain.credentials import Names
-from corral.domain.identity import Asked, Holder, Identity, decide, is_login, is_within, place_of_run
+from corral.domain.identity import REFUSED, Asked, Holder, Identity, decide, is_login, is_within, place_of_run
 from corral.domain.records import Agent, NewEvent, Who
 from corral.ports.dialogs import Peer
 from corral.ports.peers import Peers
@@ -118,6 +118,13 @@ class Callers:
 
     def refused(self, who: Who, identity: Identity, verb: str, pid: int) -> None:
         """Take down that somebody was not listened to."""
+        self._take_down(who, identity, verb, pid)
+
+    def hung_up(self, who: Who, why: str, pid: int) -> None:
+        """Take down that somebody was hung up on before it had asked for anything."""
+        self._take_down(who, Identity(kind=REFUSED, why=why), "", pid)
+
+    def _take_down(self, who: Who, identity: Identity, verb: str, pid: int) -> None:
         now, about = time.monotonic(), (who.uid, identity.why)
         if now - self._journalled.get(about, -_AGAIN_SECONDS) < _AGAIN_SECONDS:
             return

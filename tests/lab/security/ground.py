@@ -1,0 +1,158 @@
+"""The server that is attacked: what ann has there, and how others get at it."""
+
+import json
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.lab.security.attacks import DAEMON, SPY, WEB
+from tests.lab.support.people import daemon, keeper, leave, pids, repository, spec
+from tests.lab.support.shared import add_member, as_daemon, shared_server, system, tidy
+from tests.lab.support.users import Result, User
+from tests.support.waiting import wait_for
+
+ANN, BEN, CLEO = User("ann"), User("ben"), User("cleo")
+#: Nobody but ann may ever be shown this.
+CANARY = "canary-of-ann"
+
+_SHOP = f"""
+[team]
+name = "shop"
+repo = "."
+[recording]
+on = true
+[agents.api]
+command = ["bash", "--norc", "--noprofile"]
+env = {{ HISTFILE = "/dev/null", ANNS_TOKEN = "{CANARY}" }}
+[agents.web]
+command = ["bash", "--norc", "--noprofile"]
+env = {{ HISTFILE = "/dev/null" }}
+"""
+_MILL = """
+[team]
+name = "mill"
+[agents.spy]
+command = ["bash", "--norc", "--noprofile"]
+env = { HISTFILE = "/dev/null" }
+"""
+
+#: One request to the daemon: METHOD TARGET BODY HEADER... Says status and answer; ends with 0 if it was done.
+_RAW = """
+import http.client, socket, sys
+connection = http.client.HTTPConnection("corral", timeout=20)
+connection.sock = socket.socket(socket.AF_UNIX)
+connection.sock.settimeout(20)
+connection.sock.connect("/run/corral/daemon.sock")
+headers = dict(one.split(": ", 1) for one in sys.argv[4:])
+connection.request(sys.argv[1], sys.argv[2], sys.argv[3] or None, headers)
+answer = connection.getresponse()
+print(answer.status, answer.read().decode())
+sys.exit(answer.status >= 400)
+"""
+
+
+class Ground:
+    """Ann's team is up, with a secret in everything that it has. Ben has an agent as well."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        (directory / "raw.py").write_text(_RAW)
+        _set_trap(directory / "trap")
+        host = f"{ANN.runtime_dir}/corral-host"
+        self.ended = Path(f"{host}/launch/shop/web.credential").read_text().strip()
+        ANN.run("corral", "restart", "shop/web")
+        self.daemon, self.pids = daemon(), pids(ANN)
+        state = f"{ANN.home}/.local/state/corral-host"
+        #: Variables of every attack.
+        self.names = {
+            "RAW": f"python3 {directory}/raw.py",
+            "TRAP": f"{directory}/trap",
+            "PID": str(self.pids["shop", "api"]),
+            "KEEPER": str(keeper(ANN)),
+            "DAEMON": str(self.daemon),
+            "ANN": str(ANN.uid),
+            "TMUX_OF_ANN": f"{host}/tmux/shop.sock",
+            "LAUNCH": f"{host}/launch/shop",
+            "OUTPUT": f"{state}/logs/shop/api.log",
+            "RECORDINGS": f"{state}/recordings/shop/api",
+            "WORK": "/srv/corral/ann/shop/api",
+            "HELPER": "/usr/local/libexec/corral/helper",
+            "AGENTS": Path(f"{host}/launch/shop/api.credential").read_text().strip(),
+            "ENDED": self.ended,
+        }
+        assert Path(self.names["TMUX_OF_ANN"]).is_socket()
+        for name in ("OUTPUT", "RECORDINGS", "WORK"):
+            assert os.path.exists(self.names[name]), name
+
+    def attempt(self, who: str, what: str) -> Result:
+        """Have them try it."""
+        exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.names.items())
+        script = f"{exports}{{ {what}\n}} 2>&1"
+        if who == DAEMON:
+            return as_daemon("sh", "-c", script)
+        if who in (WEB, SPY):
+            user = ANN if who == WEB else BEN
+            return user.run("corral", "exec", who, "--", "sh", "-c", script, check=False)
+        return User(who).run("sh", "-c", script, check=False)
+
+    def harm(self) -> list[str]:
+        """What is not as it was: nothing, or an attack worked."""
+        found = []
+        if daemon() != self.daemon:
+            found.append("the daemon is another one")
+        # By what root sees, since asking costs more than most attacks; whoever asks is asked when all are over.
+        found += [f"{key} has gone" for key, pid in self.pids.items() if not os.path.exists(f"/proc/{pid}")]
+        if b"owned" in Path(self.names["OUTPUT"]).read_bytes():
+            found.append("somebody typed")
+        found += [f"there is {path}" for path in ("/tmp/owned", "/etc/owned", "/root/owned") if os.path.lexists(path)]
+        work = Path(self.names["WORK"], "secret").read_text()
+        if work != f"{CANARY}\n":
+            found.append(f"the workspace has {work!r}")
+        return found
+
+
+def _set_trap(directory: Path) -> None:
+    """Modules and programs that leave /tmp/owned if somebody is led to load them."""
+    directory.mkdir()
+    for name in ("json", "pwd", "grp", "sitecustomize", "usercustomize", "syslog", "msgspec", "corral", "uvicorn"):
+        (directory / f"{name}.py").write_text("open('/tmp/owned', 'w').close()\n")
+    for name in ("python3", "systemctl", "loginctl", "sh", "tmux", "git", "sudo"):
+        (directory / name).write_text("#!/bin/sh\ntouch /tmp/owned\n")
+        (directory / name).chmod(0o755)
+    directory.chmod(0o755)
+
+
+def _regrouped(user: User) -> None:
+    """Have the user's manager know the groups that the user is in by now: it read them when it was started."""
+    system("systemctl", "restart", f"user@{user.uid}.service")
+    user.systemctl("start", "dbus.service")
+
+
+@contextmanager
+def attacked(directory: Path) -> Iterator[Ground]:
+    """A server to attack, of which nothing is left."""
+    with shared_server(ANN, BEN):
+        add_member(CLEO)
+        for user in (ANN, BEN):
+            _regrouped(user)
+        try:
+            repository(ANN, "shop")
+            ANN.run("corral", "up", cwd=spec(ANN, "shop", _SHOP))
+            BEN.run("corral", "up", cwd=spec(BEN, "mill", _MILL))
+            ANN.run("sh", "-c", f"echo {CANARY} >/srv/corral/ann/shop/api/secret")
+            ANN.run("corral", "send", "shop/api", f"echo {CANARY}")
+            wait_for(lambda: CANARY in ANN.run("corral", "logs", "shop/api").stdout, what="the canary is on the screen")
+            # What runs their commands comes with the first one, and stays.
+            ANN.run("corral", "exec", WEB, "--", "true")
+            BEN.run("corral", "exec", SPY, "--", "true")
+            ground = Ground(directory)
+            yield ground
+            assert pids(ANN) == ground.pids, "all agents are who they were"
+            assert json.loads(system("corral", "audit", "verify", "--json").stdout)["ok"], (
+                "the trail holds after all that"
+            )
+        finally:
+            leave(ANN, BEN)
+            tidy(ANN, BEN)

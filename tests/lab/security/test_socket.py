@@ -1,0 +1,135 @@
+"""Attacks: speaking to the daemon's socket as no client of Corral's does. Ann is served all the while."""
+
+import shlex
+from collections.abc import Callable
+
+import pytest
+
+from tests.lab.security.attacks import BEN, CLEO, WEB, Attack, Event, Outcome, Trail
+from tests.lab.security.ground import ANN, Ground
+from tests.lab.support.users import User
+
+#: Begins every script: `connect()` is a connection, `rest(one)` what comes back until it is hung up.
+BEGIN = """
+import socket, sys
+def connect():
+    one = socket.socket(socket.AF_UNIX)
+    one.settimeout(20)
+    one.connect('/run/corral/daemon.sock')
+    return one
+def rest(one):
+    said = b''
+    try:
+        while more := one.recv(65536):
+            said += more
+    except ConnectionError:
+        said += b' (reset)'
+    print(said[:300].decode(errors='replace'))
+"""
+
+
+def script(text: str) -> str:
+    """A line of shell that runs it, and says by its exit code that nothing was won by that."""
+    return "python3 -c " + shlex.quote(f"{BEGIN}{text}\nsys.exit(1)")
+
+
+def sent(name: str, data: str, says: str, words: str, who: str = BEN) -> Attack:
+    """Bytes, as a Python expression, sent on a connection of their own."""
+    text = f"""
+one = connect()
+try:
+    one.sendall({data})
+except ConnectionError:
+    pass
+rest(one)"""
+    return Attack(name=name, who=who, what=script(text), says=says, told=Event(event="caller.refused", words=words))
+
+
+#: The same user is told of once in ten seconds for the same thing, so that no journal is filled: each has its own.
+TABLE = (
+    sent(
+        "a head of a megabyte",
+        "b'GET /v1/health HTTP/1.1\\r\\nx: ' + b'a' * 1000000",
+        "431|reset",
+        "more than 65536 bytes",
+    ),
+    sent("a path of a megabyte", "b'GET /' + b'a' * 1000000", "431|reset", "more than 65536 bytes", CLEO),
+    sent("what is no HTTP", "b'\\x00\\x01\\x02\\x03 let me in\\r\\n\\r\\n'", "400", "no HTTP"),
+    sent("what is no HTTP, by who is no member", "b'\\x16\\x03\\x01'", "400", "no HTTP", CLEO),
+    sent(
+        "two requests smuggled as one",
+        "b'POST /v1/down HTTP/1.1\\r\\nhost: x\\r\\ncontent-length: 5\\r\\n"
+        "transfer-encoding: chunked\\r\\n\\r\\n0\\r\\n\\r\\nPOST /v1/daemon/stop HTTP/1.1\\r\\n\\r\\n'",
+        "400",
+        "no HTTP",
+        WEB,
+    ),
+    Attack(
+        name="JSON as deep as it goes",
+        who=BEN,
+        what="$RAW POST /v1/up \"$(head -c 100000 /dev/zero | tr '\\0' '[')\"",
+        says="^400",
+        told=Outcome(verb="up", outcome="400"),
+    ),
+    Attack(
+        name="a path out of the API",
+        who=BEN,
+        what="$RAW GET /v1/recordings/..%2f..%2f..%2f..%2fetc%2fpasswd ''"
+        " || $RAW GET '/v1/../../etc/passwd' '' || $RAW GET /v1/processes/..%2f..%2fcorral.db/output ''",
+        says="^40",
+        told=Outcome(verb="unknown", outcome="404"),
+    ),
+    Attack(
+        name="a verb that there is not",
+        who=BEN,
+        what='$RAW PATCH /v1/members/ben \'{"role": "owner"}\'',
+        says="Method Not Allowed",
+        told=Outcome(verb="unknown", outcome="400"),
+    ),
+    Attack(
+        name="a role in one's own body",
+        who=BEN,
+        what='$RAW PUT /v1/members/ben \'{"role": "owner"}\'',
+        says="^403",
+        told=Trail(verb="member_add", rule="gives_too_much"),
+    ),
+)
+
+
+@pytest.mark.parametrize("attack", TABLE, ids=lambda attack: attack.name.replace(" ", "-"))
+def test_the_daemon_stands_whatever_is_sent(ground: Ground, fails: Callable[[Attack], None], attack: Attack) -> None:
+    fails(attack)
+    assert ANN.run("corral", "ps").returncode == 0
+
+
+SLOW = (
+    BEGIN
+    + """
+many = [connect() for _ in range(1000)]
+for one in many:
+    one.sendall(b'GET /v1/health HTTP/1.1\\r\\nx-slow: ')
+print('waiting', flush=True)
+for line in sys.stdin:
+    for one in many:
+        one.sendall(b'a')
+    print('sent', flush=True)
+"""
+)
+
+
+def test_a_thousand_requests_that_never_end_keep_nobody_waiting(ground: Ground) -> None:
+    """That they are hung up on after a while is in the tests of the protocol, where time can be made to pass."""
+    with User("ben").start("python3", "-c", SLOW) as slow:
+        assert slow.stdin is not None
+        assert slow.stdout is not None
+        try:
+            assert slow.stdout.readline() == "waiting\n"
+            for _ in range(3):
+                slow.stdin.write("\n")
+                slow.stdin.flush()
+                assert slow.stdout.readline() == "sent\n"
+                assert ANN.run("corral", "ps").returncode == 0
+        finally:
+            slow.stdin.close()
+            slow.wait(30)
+    assert ground.harm() == []
