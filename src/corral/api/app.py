@@ -132,13 +132,14 @@ _own_entries: EntrySight = own_entries
 def make_app(services: Services) -> Router:
     """The application. Every error leaves it as the error object of the contract."""
     auditing = Auditing(services.audit)
-    around, sight = auditing.__call__, _own_entries
+    around, unrouted, sight = auditing.__call__, auditing.unrouted, _own_entries
     if services.authority is not None:
         # A daemon of one person does without.
         from corral.api.audit_sight import asked_entries
         from corral.api.guarding import authorising
 
-        around, sight = authorising(services, services.authority).__call__, asked_entries(services.authority)
+        guard, sight = authorising(services, services.authority), asked_entries(services.authority)
+        around, unrouted = guard.__call__, guard.unrouted
     rooms = (
         _Api(services),
         ProcessApi(services.registry, services.processes),
@@ -174,7 +175,7 @@ def make_app(services: Services) -> Router:
             for endpoint in ENDPOINTS
         ],
         _on_error,
-        lambda handler: identifying.unrouted(auditing.unrouted(handler)),
+        lambda handler: identifying.unrouted(unrouted(handler)),
     )
 
 

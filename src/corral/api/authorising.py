@@ -26,7 +26,7 @@ from starlette.responses import Response, StreamingResponse
 from corral.api import answers, requests
 from corral.api.about import About, Case, Finder, pinned
 from corral.api.about_table import BODIES, LASTING, LISTS, LOCKED, MOST_BYTES, PROCESSES, STREAMED_BODIES, Table
-from corral.api.auditing import acts, told
+from corral.api.auditing import UNKNOWN, acts, target, told
 from corral.api.endpoint import STREAM, WORK, Endpoint
 from corral.api.router import Handler
 from corral.domain import audit as entries
@@ -113,6 +113,23 @@ class Authorising:
         if acts(endpoint) or streams or endpoint.body is not None or endpoint.handler not in LASTING:
             return authorised
         return self._quickly(endpoint.handler, handler, authorised)
+
+    def unrouted(self, handler: Handler) -> Handler:
+        """The handler of a request that no route fits: whoever tries doors leaves a trace, and none has opened."""
+        audit = self._audit
+        if audit is None:
+            return handler
+
+        async def traced(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except CorralError as error:
+                outcome, detail = str(answers.failure(error).status_code), {"error": error.code}
+                who, on = actor(request, self.asking(request)), target(request)
+                await audit.decided(who, UNKNOWN, on, allowed=False, rule=NOT_ASKED, outcome=outcome, detail=detail)
+                raise
+
+        return traced
 
     def _quickly(self, verb: str, handler: Handler, otherwise: Handler) -> Handler:
         """The shortest way for what is only read, and was decided about before: most requests are such."""
@@ -262,7 +279,7 @@ class _Request:
         return Ruling(
             about,
             tuple((on, asking.decision(self._verb, on, facts)) for on, facts in asked),
-            self._actor(),
+            actor(self._request, asking),
             self._query,
         )
 
@@ -336,9 +353,8 @@ class _Request:
         audit = self._around.audit
         if audit is not None:
             outcome, detail = str(answers.failure(error).status_code), {"error": error.code}
-            await audit.decided_each(
-                self._actor(), self._verb, _rows(those), allowed=False, outcome=outcome, detail=detail
-            )
+            who = actor(self._request, self._asking)
+            await audit.decided_each(who, self._verb, _rows(those), allowed=False, outcome=outcome, detail=detail)
 
     async def _act(self, audit: Audit, ruling: Ruling, handler: Handler) -> Response:
         """Write it down, and let it be done."""
@@ -361,11 +377,13 @@ class _Request:
         finally:
             await audit.durable(decision)
 
-    def _actor(self) -> entries.Actor:
-        who, caller = self._asking.who, self._asking.caller
-        role = AGENT_ROLE if who.agent else caller.role
-        run = requests.identity(self._request).run
-        return entries.Actor(uid=who.uid, user=who.user, member=caller.member, role=role, agent=who.agent, run=run)
+
+def actor(request: Request, asking: Asking) -> entries.Actor:
+    """Who asks, for the trail."""
+    who, caller = asking.who, asking.caller
+    role = AGENT_ROLE if who.agent else caller.role
+    run = requests.identity(request).run
+    return entries.Actor(uid=who.uid, user=who.user, member=caller.member, role=role, agent=who.agent, run=run)
 
 
 def denied(decision: Decision) -> DeniedError:

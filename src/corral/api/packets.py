@@ -27,7 +27,12 @@ class OnePacket(asyncio.Transport):
     def _flush(self) -> None:
         if self._pieces:
             pieces, self._pieces = self._pieces, []
-            self._transport.writelines(pieces)
+            if not self._is_over():
+                self._transport.writelines(pieces)
+
+    def _is_over(self) -> bool:
+        """Whether whoever was there has gone since: nothing more goes out, and that is no error."""
+        return self._transport.is_closing() and not self._transport.get_write_buffer_size()
 
     def close(self) -> None:
         """See `asyncio.BaseTransport`: what was written before goes out."""

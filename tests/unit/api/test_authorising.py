@@ -309,3 +309,26 @@ def test_targets_say_whose_something_is(tmp_path: Path) -> None:
     assert policy.about("screen") == [Target(kind="agent", team="toys", agent="z", owner="ann", owner_role="junior")]
     assert policy.about("list_inbox") == [Target(kind="person", owner=ME, owner_role="junior")]
     assert [question.facts for question in policy.asked if question.verb == "attach"] == [{"mode": "observe"}]
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/v1/nothing?team=shop", 404), ("PUT", "/v1/up", 400)])
+def test_doors_that_are_not_there_are_in_the_trail_as_not_opened(
+    tmp_path: Path, method: str, path: str, status: int
+) -> None:
+    async def act(scene: Scene) -> None:
+        assert (await scene.ask(method, path)).status == status
+
+    (note,) = decided(tmp_path, Scripted(own), act)
+    assert (note.verb, note.allowed, note.rule, note.outcome) == ("unknown", False, "not_asked", str(status))
+    assert (note.who.user, note.who.member, note.who.role) == (ME, True, "junior")
+
+
+def test_a_body_that_is_too_large_is_in_the_trail_before_it_has_come(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        reader, writer = await asyncio.open_unix_connection(scene.socket)
+        writer.write(b"POST /v1/up HTTP/1.1\r\nHost: corral\r\nContent-Length: 100000000\r\n\r\n" + b"x" * 100_000)
+        assert int((await reader.readline()).split()[1]) in (400, 413)
+        writer.close()
+
+    (note,) = decided(tmp_path, Scripted(own), act)
+    assert (note.verb, note.allowed, note.rule) == ("up", False, "not_asked")

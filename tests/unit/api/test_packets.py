@@ -21,6 +21,9 @@ class Line(asyncio.Transport):
     def abort(self) -> None:
         self.done.append("aborted")
 
+    def is_closing(self) -> bool:
+        return False
+
     def get_write_buffer_size(self) -> int:
         return 100
 
@@ -62,5 +65,33 @@ def test_nothing_goes_out_of_what_is_broken_off() -> None:
         packets.abort()
         await asyncio.sleep(0)
         assert line.done == ["aborted"]
+
+    asyncio.run(act())
+
+
+class Gone(Line):
+    """One that has been closed meanwhile, and takes it as uvloop does."""
+
+    def is_closing(self) -> bool:
+        return True
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def writelines(self, _: object) -> None:
+        raise RuntimeError("the handler is closed")
+
+
+def test_what_is_written_for_somebody_who_has_gone_is_no_error() -> None:
+    async def act() -> None:
+        errors: list[object] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
+        line = Gone()
+        packets = OnePacket(line, asyncio.get_running_loop())
+        packets.write(b"too late")
+        await asyncio.sleep(0)
+        packets.write(b"and again")
+        packets.close()
+        assert (errors, line.done) == ([], ["closed"])
 
     asyncio.run(act())

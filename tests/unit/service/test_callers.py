@@ -185,3 +185,15 @@ def test_a_refusal_is_journalled_and_the_same_again_is_not(tmp_path: Path) -> No
         assert told[0].data == {"verb": "ps", "why": found.why, "pid": 7}
 
     play(tmp_path, Kernel(A), act)
+
+
+def test_whoever_is_hung_up_on_before_it_asked_is_journalled_too(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        for _ in range(2):
+            scene.callers.hung_up(Who(user="ann", uid=1000), "with what is no HTTP", 7)
+        await scene.registry.save()
+        (told,) = [event for event in await scene.store.events() if event.event == "caller.refused"]
+        assert (told.who.user, told.team, told.outcome) == ("ann", "", "refused")
+        assert told.data == {"verb": "", "why": "with what is no HTTP", "pid": 7}
+
+    play(tmp_path, Kernel(A), act)
