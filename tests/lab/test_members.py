@@ -46,6 +46,9 @@ def bot(server: None) -> Iterator[User]:
 
 
 def test_root_makes_the_first_owner_who_is_served_from_the_next_log_in_on(server: None, ann: User) -> None:
+    # Whatever her manager was started with by others: now it has none of the server's groups.
+    system("systemctl", "restart", f"user@{ann.uid}.service")
+    ann.systemctl("start", "dbus.service")
     assert "sudo corral member add USER --role owner" in member("ls").stdout
     document = told("add", "ann", "--role", "owner")
     assert (document["change"], actions(document)) == ("added", ["join_members", "note_member"]), "she lingers anyway"
