@@ -54,7 +54,7 @@ def measure(setting: Setting) -> Authorised:
     """Measure both instances in turns."""
     with ExitStack() as stack:
         contestants: dict[str, Callable[[], float]] = {}
-        for name, suffix in (("plain", ""), ("authorised", _AUTHORISED)):
+        for name, suffix in (("not-authorised", ""), ("authorised", _AUTHORISED)):
             directory, runtime = (os.path.join(place, name) for place in (setting.directory, setting.runtime))
             daemon = _deciding if suffix else by_itself
             instance = stack.enter_context(running(setting.corral, directory, runtime, setting.env, daemon=daemon))

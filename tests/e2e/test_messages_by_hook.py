@@ -50,7 +50,9 @@ def shell(agent: RealAgent, command: str) -> Call:
 
 def sends(team: Sharing, text: str, *, fails: bool = False) -> str:
     """A command by which `b` writes to `a` while that works."""
-    words = ["env", "-u", "CORRAL_RUN", "CORRAL_AGENT=b", *team.instance.argv("msg", "send", "a", "-m", text)]
+    # What is `a`'s own stays behind: with its credential nobody is taken for another.
+    as_b = ["env", "-u", "CORRAL_RUN", "-u", "CORRAL_CREDENTIAL_FILE", "CORRAL_AGENT=b"]
+    words = [*as_b, *team.instance.argv("msg", "send", "a", "-m", text)]
     return shlex.join(words) + (" && false" if fails else "")
 
 
