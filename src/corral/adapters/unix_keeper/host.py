@@ -10,15 +10,15 @@ from collections.abc import Callable
 
 from corral.adapters.unix_keeper.client import KeeperClient
 from corral.adapters.unix_keeper.helper import Helper
+from corral.adapters.unix_keeper.introducing import introduced
 from corral.domain.errors import RefusedError, UnavailableError
 from corral.domain.host_names import KEEPERS
 from corral.peer import peer_of, user_name
-from corral.ports.keeper import PROTOCOL
+from corral.ports.keeper import PROTOCOL, Hello
 from corral.ports.reports import Report
 
 log = logging.getLogger("corral.daemon")
 
-_ATTEMPTS = 3
 _CONNECT_SECONDS = 5.0
 
 
@@ -38,28 +38,17 @@ class HostKeepers:
     ) -> KeeperClient:
         """A connection to the user's keeper, which speaks our protocol. Called once at a time for each user."""
         uid = await asyncio.to_thread(_uid_of, user)
-        for attempt in range(1, _ATTEMPTS + 1):
-            client = await self._connected(user, uid, on_report, on_lost)
-            try:
-                hello = await client.hello()
-            except UnavailableError:
-                # A keeper that is just ending, or was killed a moment ago, still lets one connect.
-                if attempt == _ATTEMPTS or not client.closed:
-                    client.close()
-                    raise
-                continue
-            except BaseException:
-                client.close()  # nobody waits for it any more
-                raise
-            if (hello.protocol, hello.instance, hello.user) != (PROTOCOL, self._instance, user):
-                client.close()
-                raise UnavailableError(
-                    f"the keeper of {user} (pid {hello.pid}) is of another version or instance",
-                    f"when nothing of {user} runs: systemctl --user restart corral-keeper.service, by {user}",
-                )
-            client.introduced = True
-            return client
-        raise AssertionError("unreachable")
+        return await introduced(
+            lambda: self._connected(user, uid, on_report, on_lost), lambda hello: self._wrong(hello, user)
+        )
+
+    def _wrong(self, hello: Hello, user: str) -> UnavailableError | None:
+        if (hello.protocol, hello.instance, hello.user) == (PROTOCOL, self._instance, user):
+            return None
+        return UnavailableError(
+            f"the keeper of {user} (pid {hello.pid}) is of another version or instance",
+            f"when nothing of {user} runs: systemctl --user restart corral-keeper.service, by {user}",
+        )
 
     async def _connected(
         self, user: str, uid: int, on_report: Callable[[Report], None], on_lost: Callable[[], None]

@@ -10,16 +10,16 @@ import sys
 from collections.abc import Callable
 
 from corral.adapters.unix_keeper.client import KeeperClient
+from corral.adapters.unix_keeper.introducing import introduced
 from corral.background import reap_when_it_ends
 from corral.domain.errors import CorralError, UnavailableError
 from corral.places import Places
-from corral.ports.keeper import PROTOCOL
+from corral.ports.keeper import PROTOCOL, Hello
 from corral.ports.reports import Report
 
 log = logging.getLogger("corral.daemon")
 
 _READY_SECONDS = 20.0
-_ATTEMPTS = 3
 
 
 class LocalKeeper:
@@ -35,30 +35,18 @@ class LocalKeeper:
         self, _user: str, on_report: Callable[[Report], None], on_lost: Callable[[], None]
     ) -> KeeperClient:
         """A connection to a keeper that speaks our protocol. There is one user here."""
-        for attempt in range(1, _ATTEMPTS + 1):
-            client = await self._connected(on_report, on_lost)
-            try:
-                hello = await client.hello()
-            except UnavailableError:
-                # A keeper that is just ending, or was killed a moment ago, still lets one connect.
-                if attempt == _ATTEMPTS or not client.closed:
-                    client.close()
-                    raise
-                continue
-            except BaseException:
-                client.close()  # nobody waits for it any more
-                raise
-            if hello.protocol != PROTOCOL or hello.instance != self._instance:
-                client.close()
-                raise UnavailableError(
-                    f"the keeper (pid {hello.pid}) is of another version or instance",
-                    "take the teams down with the version that started them",
-                )
-            client.introduced = True
-            if self._daemon_needs_a_place:
-                await self._take_shelter(client)
-            return client
-        raise AssertionError("unreachable")
+        client = await introduced(lambda: self._connected(on_report, on_lost), self._wrong)
+        if self._daemon_needs_a_place:
+            await self._take_shelter(client)
+        return client
+
+    def _wrong(self, hello: Hello) -> UnavailableError | None:
+        if (hello.protocol, hello.instance) == (PROTOCOL, self._instance):
+            return None
+        return UnavailableError(
+            f"the keeper (pid {hello.pid}) is of another version or instance",
+            "take the teams down with the version that started them",
+        )
 
     async def _take_shelter(self, client: KeeperClient) -> None:
         try:
