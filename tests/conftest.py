@@ -21,7 +21,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes says something about the machine, and nothing about what is tested.
-settings.register_profile("corral", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples each time, so that a failure is of what was changed. CORRAL_FUZZ_SECONDS looks for new ones.
+settings.register_profile(
+    "corral",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CORRAL_FUZZ_SECONDS" not in os.environ,
+)
 settings.load_profile("corral")
 
 

@@ -27,6 +27,8 @@ _SPECIAL = "&;|<>(){}[]$`'\"\\#!= \n\ta1"
 
 #: Something in it may be why it is run as it was written, by decision.
 _LEFT_ALONE = re.compile(r"nohup|setsid|trap|wait|disown|exec")
+#: Inside a name they change nothing: `n\ohup` is nohup.
+_QUOTES = re.compile(r"""\\\n|[\\'"]""")
 #: Something in it may be why it is not understood: it is known to bash, and in no command that somebody meant.
 _REFUSED = re.compile(
     r"""coproc                # has a grammar of its own
@@ -93,7 +95,7 @@ def judged(command: str) -> str:
         return "promoted"
     if not re.search(rb" & *(\n|$)", reading.canonical):
         return "not in the background"
-    if reading.cut_short or _REFUSED.search(command) or _LEFT_ALONE.search(command):
+    if reading.cut_short or _REFUSED.search(command) or _LEFT_ALONE.search(_QUOTES.sub("", command)):
         return "may be left alone"
     for at in [found.start() for found in re.finditer(b"&", text)][-3:]:
         assert not bash_judge.ends_last_item(text, at), f"this should have been promoted: {command!r}"
