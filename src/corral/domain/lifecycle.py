@@ -10,10 +10,10 @@ Any live state becomes `unknown` while the keeper or tmux does not answer, and w
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from corral.domain import restarts, states
+from corral.domain.changing import changed
 from corral.domain.records import PROMPT_HELD, PROMPT_NONE, PROMPT_WAITING, Agent, Place
 from corral.domain.spec_durations import shown_duration
 
@@ -58,14 +58,14 @@ def begin(agent: Agent, run: str, now: float, *, by_person: bool, **besides: Any
         "late": "",
     }
     # One new record and not one after the other: a whole team is begun at once.
-    return replace(agent, **(fields | besides))
+    return changed(agent, **(fields | besides))
 
 
 def in_line(agent: Agent, place: Place, asked_by: str, reason: str, now: float) -> Agent:
     """It is to be started and cannot be yet. Since when it is `pending` does not change with the reason."""
     since = agent.since if agent.state == states.PENDING and agent.place is not None else now
     why = why_in_line(place, reason)
-    return replace(agent, state=states.PENDING, since=since, reason=why, place=place, asked_by=asked_by, pid=None)
+    return changed(agent, state=states.PENDING, since=since, reason=why, place=place, asked_by=asked_by, pid=None)
 
 
 def why_in_line(place: Place, reason: str) -> str:
@@ -76,13 +76,13 @@ def why_in_line(place: Place, reason: str) -> str:
 def running(agent: Agent, pid: int | None, now: float, **besides: Any) -> Agent:
     """Its process was seen alive. `besides` are fields that were seen with it."""
     if agent.state == states.RUNNING and agent.pid == pid:
-        return replace(agent, **besides) if besides else agent
-    return replace(agent, state=states.RUNNING, since=now, reason="", pid=pid, **besides)
+        return changed(agent, **besides) if besides else agent
+    return changed(agent, state=states.RUNNING, since=now, reason="", pid=pid, **besides)
 
 
 def not_started(agent: Agent, why: str, now: float) -> Agent:
     """The run could not be started."""
-    return replace(agent, state=states.FAILED, since=now, reason=why, pid=None)
+    return changed(agent, state=states.FAILED, since=now, reason=why, pid=None)
 
 
 def interrupted(agent: Agent, why: str, now: float) -> Agent:
@@ -101,26 +101,26 @@ def exited(
 
     `words` are its last ones. One that was ended because it was `unwell` has failed, whatever its exit code.
     """
-    ended = replace(agent, since=now, pid=None, exit_code=code, exit_signal=signal, reason=how, paused=False)
-    ended = replace(ended, last_words=words, nudged_at=0.0, stuck_since=0.0, not_nudged="", late="", afterwards="")
+    ended = changed(agent, since=now, pid=None, exit_code=code, exit_signal=signal, reason=how, paused=False)
+    ended = changed(ended, last_words=words, nudged_at=0.0, stuck_since=0.0, not_nudged="", late="", afterwards="")
     if agent.state == states.STOPPING and not unwell:
-        return replace(ended, state=states.STOPPED)
+        return changed(ended, state=states.STOPPED)
     succeeded = code == 0 and signal is None and not unwell
     if agent.restart == "always" or (agent.restart == "on-failure" and not succeeded):
         return _started_again(ended, how, now)
-    return replace(ended, state=states.STOPPED if succeeded else states.FAILED)
+    return changed(ended, state=states.STOPPED if succeeded else states.FAILED)
 
 
 def _started_again(ended: Agent, how: str, now: float) -> Agent:
     """As the policy wants it: after a pause, unless that was tried too often."""
     limits = ended.upkeep.restarts
     crashes = restarts.counted(ended.crashes, now - ended.started_at, limits)
-    ended = replace(ended, crashes=crashes)
+    ended = changed(ended, crashes=crashes)
     if restarts.is_crash_loop(crashes, limits):
         steady = shown_duration(limits.steady)
         loop = f"crash loop: it ended {crashes} times in a row, each time within {steady} of its start"
-        return replace(ended, state=states.FAILED, reason=f"{how}{_BESIDES}{loop}")
-    return replace(ended, state=states.BACKOFF, reason=how + _again_in(restart_pause(ended)))
+        return changed(ended, state=states.FAILED, reason=f"{how}{_BESIDES}{loop}")
+    return changed(ended, state=states.BACKOFF, reason=how + _again_in(restart_pause(ended)))
 
 
 def _again_in(pause: float) -> str:
@@ -145,30 +145,30 @@ def restart_pause(agent: Agent) -> float:
 def paused(agent: Agent) -> Agent:
     """It is about to stand still, or does. A prompt that it has not been told yet is held back."""
     prompt = PROMPT_HELD if agent.prompt_state == PROMPT_WAITING else agent.prompt_state
-    return replace(agent, paused=True, prompt_state=prompt)
+    return changed(agent, paused=True, prompt_state=prompt)
 
 
 def resumed(agent: Agent) -> Agent:
     """It goes on, and a prompt that was held back waits again until the agent is ready."""
     prompt = PROMPT_WAITING if agent.prompt_state == PROMPT_HELD else agent.prompt_state
-    return replace(agent, paused=False, prompt_state=prompt)
+    return changed(agent, paused=False, prompt_state=prompt)
 
 
 def unseen(agent: Agent, why: str, now: float) -> Agent:
     """Nobody can tell whether it lives. Nothing may be done to it on that."""
     if agent.state not in states.LIVE or agent.state == states.UNKNOWN:
         return agent
-    return replace(agent, state=states.UNKNOWN, since=now, reason=why)
+    return changed(agent, state=states.UNKNOWN, since=now, reason=why)
 
 
 def stopping(agent: Agent, now: float) -> Agent:
     """Somebody asked for it to end."""
-    return replace(agent, state=states.STOPPING, since=now, reason="", afterwards="")
+    return changed(agent, state=states.STOPPING, since=now, reason="", afterwards="")
 
 
 def ending(agent: Agent, why: str, afterwards: str, now: float, words: str = "") -> Agent:
     """Corral itself ends it, and says why: one of `AFTERWARDS` is to become of it. `words` are its last ones."""
-    return replace(stopping(agent, now), reason=why, afterwards=afterwards, last_words=words)
+    return changed(stopping(agent, now), reason=why, afterwards=afterwards, last_words=words)
 
 
 def still_stopping(agent: Agent, now: float) -> Agent:
@@ -180,8 +180,8 @@ def stopped(agent: Agent, code: int | None, signal: int | None, now: float) -> A
     """It was ended, and is proved gone."""
     if agent.afterwards == BY_POLICY:
         ended = exited(agent, code, signal, agent.reason, now, unwell=True, words=agent.last_words)
-        return replace(ended, survivors=0)
-    ended = replace(
+        return changed(ended, survivors=0)
+    ended = changed(
         agent,
         state=states.STOPPED,
         since=now,
@@ -200,7 +200,7 @@ def stopped(agent: Agent, code: int | None, signal: int | None, now: float) -> A
         not_nudged="",
         late="",
     )
-    return replace(ended, reason=agent.reason, afterwards=AND_STAY) if agent.afterwards == AND_STAY else ended
+    return changed(ended, reason=agent.reason, afterwards=AND_STAY) if agent.afterwards == AND_STAY else ended
 
 
 def stays_stopped(agent: Agent) -> bool:
@@ -228,7 +228,7 @@ def surviving(agent: Agent, why: str, survivors: int) -> Agent:
         reason = f"{lost_terminal(why, survivors)}: {remedy}"
     else:
         reason = f"{how_it_ended(None, '')} ({why})"
-    counted = replace(agent, reason=reason, survivors=survivors)
+    counted = changed(agent, reason=reason, survivors=survivors)
     return agent if counted == agent else counted
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -72,6 +73,8 @@ class TeamKeeper:
         self._taken_over: set[str] = set()
         self._readiness = Readiness(self._ready)
         self._background = Background()
+        #: Held by whoever gives something a place among the units and cgroups: the first of a team makes the team's.
+        self._housing = asyncio.Lock()
         self.processes = TeamProcesses(tools, team, self._launches, report)
         self.gates = TeamGates(tools, team, self._launches, self.processes)
         self.notices = TeamNotices(
@@ -162,29 +165,34 @@ class TeamKeeper:
         await self._runtime.prepare_terminals(left_alone=order.left_alone)
 
     async def start(self, launches: Sequence[Launch], order: TeamOrder) -> Started:
-        """Start the runs in one go. What cannot be launched at all is an outcome of its own, not an error."""
+        """Start the runs in one go, also while others are started; each part of a large team is one such go.
+
+        What cannot be launched at all is an outcome of its own, not an error.
+        """
         gated = self._containing.gated(order)
         self.up = True
         problems: dict[str, str] = {}
         outcomes: dict[str, Session | str] = {}
-        if any(launch.terminal == TMUX for launch in launches):
-            await self._runtime.prepare_terminals(left_alone=order.left_alone)
-        point("keeper.server_started")
-        await self._containing.shelter_server(order)
-        point("keeper.server_sheltered")
+        async with self._housing:
+            if any(launch.terminal == TMUX for launch in launches):
+                await self._runtime.prepare_terminals(left_alone=order.left_alone)
+            point("keeper.server_started")
+            await self._containing.shelter_server(order)
+            point("keeper.server_sheltered")
         for terminal in (True, False):
             if meant := [launch for launch in launches if (launch.terminal == TMUX) is terminal]:
                 orders = self._orders(meant, order, problems, gated=gated)
                 outcomes.update(await self._runtime.start(orders, terminal=terminal))
         sessions = [outcome for outcome in outcomes.values() if isinstance(outcome, Session)]
-        await self.processes.shelter()
         point("keeper.sessions_started")
         commands = {launch.run: (tuple(launch.command), launch.shell) for launch in launches}
         self._activity.follow(
             [session for session in sessions if session.terminal], lambda session: commands[session.run]
         )
         limits = {launch.run: launch.limits for launch in launches}
-        refused, notes = await self._containing.admit(sessions, limits, order)
+        async with self._housing:
+            await self.processes.shelter()
+            refused, notes = await self._containing.admit(sessions, limits, order)
         if refused:
             await self.stop({run: self._agents[run] for run in refused}, 0, spare=True)
             problems.update(refused)

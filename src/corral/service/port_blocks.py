@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -43,6 +43,17 @@ class PortUse:
     leased: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What was seen of the host's ports at one moment."""
+
+    #: What the kernel gives to outgoing connections.
+    ephemeral: tuple[int, int]
+    #: The ports that were looked at, and those of them that somebody has.
+    seen: frozenset[int] = frozenset()
+    taken: frozenset[int] = frozenset()
+
+
 class PortBlocks:
     """The use cases. What is decided is decided and written by one at a time, and told when it is on the disk."""
 
@@ -75,14 +86,26 @@ class PortBlocks:
 
     # Blocks
 
-    async def allocate(self, who: Who, team: str, pool: Pool, wanted: Mapping[str, Sequence[str]]) -> dict[str, Block]:
+    async def survey(self, team: str, pool: Pool, agents: Collection[str]) -> Survey:
+        """Look at the ports that these agents would be given now, ahead of `allocate`. Decides nothing."""
+        ephemeral = (await self._look(team, [])).ephemeral
+        missing = sum(self._blocks.get((team, agent)) is None for agent in agents)
+        firsts = islice(self._candidates(pool, ephemeral), missing)
+        return await self._surveyed(team, pool, ephemeral, list(firsts))
+
+    async def allocate(
+        self, who: Who, team: str, pool: Pool, wanted: Mapping[str, Sequence[str]], survey: Survey | None = None
+    ) -> dict[str, Block]:
         """A block for each agent (agent → the names that it declares), on the disk when this returns, in one write.
 
         An agent that has a block keeps it, if it is still what the file asks for. Nobody listened on a port of a new
-        one at the time. Agents that nothing is left for are not in the answer. What is wanted must not be running.
+        one at the time, which is that of the `survey` for what was seen there. Agents that nothing is left for are not
+        in the answer. What is wanted must not be running.
         """
         async with self._deciding:
-            ephemeral = (await self._look(team, [])).ephemeral
+            if survey is None:
+                survey = Survey((await self._look(team, [])).ephemeral)
+            ephemeral = survey.ephemeral
             known = {agent: self._blocks.get((team, agent)) for agent in wanted}
             kept = {
                 agent: block
@@ -90,7 +113,7 @@ class PortBlocks:
                 if block is not None and block.suits(pool, ephemeral, wanted[agent])
             }
             missing = [agent for agent in wanted if agent not in kept]
-            firsts = await self._free_slots(team, pool, ephemeral, len(missing)) if missing else []
+            firsts = await self._free_slots(team, pool, survey, len(missing)) if missing else []
             fresh = {agent: Block(first, pool.block) for agent, first in zip(missing, firsts, strict=False)}
             given = {agent: block.with_names(wanted[agent]) for agent, block in {**kept, **fresh}.items()}
             changed = {(team, agent): block for agent, block in given.items() if block != known[agent]}
@@ -102,21 +125,28 @@ class PortBlocks:
                 await self._write(who, changed, [*freed, *(_allocated(key, block) for key, block in changed.items())])
         return given
 
-    async def _free_slots(self, team: str, pool: Pool, ephemeral: tuple[int, int], count: int) -> list[int]:
+    async def _free_slots(self, team: str, pool: Pool, survey: Survey, count: int) -> list[int]:
         """The first ports of so many slots that nobody has and nobody listens in; fewer if there are not so many."""
-        # Another instance on this host begins elsewhere, so that two that come up at once do not reach for the same.
-        candidates = self._blocks.candidates(pool, ephemeral, seed=zlib.crc32(self._store.instance.encode()))
+        candidates = self._candidates(pool, survey.ephemeral)
         found: list[int] = []
         while len(found) < count:
             batch = list(islice(candidates, count - len(found)))
             if not batch:
                 break
-            taken = set(
-                (await self._look(team, [port for first in batch for port in range(first, first + pool.block)])).taken
-            )
-            found += [first for first in batch if taken.isdisjoint(range(first, first + pool.block))]
+            if not survey.seen.issuperset(_ports_of(batch, pool)):
+                survey = await self._surveyed(team, pool, survey.ephemeral, batch)
+            found += [first for first in batch if survey.taken.isdisjoint(range(first, first + pool.block))]
         # A write of somebody else's that was refused may have brought blocks back meanwhile.
         return [first for first in found if self._blocks.is_free(first, pool.block)]
+
+    def _candidates(self, pool: Pool, ephemeral: tuple[int, int]) -> Iterator[int]:
+        # Another instance on this host begins elsewhere, so that two that come up at once do not reach for the same.
+        return self._blocks.candidates(pool, ephemeral, seed=zlib.crc32(self._store.instance.encode()))
+
+    async def _surveyed(self, team: str, pool: Pool, ephemeral: tuple[int, int], firsts: Sequence[int]) -> Survey:
+        ports = _ports_of(firsts, pool)
+        taken = (await self._look(team, ports)).taken if ports else []
+        return Survey(ephemeral, frozenset(ports), frozenset(taken))
 
     async def free(self, who: Who, team: str, agents: Collection[str] | None = None) -> list[AgentKey]:
         """Take the blocks of these agents away, or of all of a team. Those that are left: the store could not be
@@ -241,6 +271,10 @@ class PortBlocks:
                 events=events,
             )
         )
+
+
+def _ports_of(firsts: Sequence[int], pool: Pool) -> list[int]:
+    return [port for first in firsts for port in range(first, first + pool.block)]
 
 
 def _agent_key(key: str) -> AgentKey:

@@ -21,7 +21,7 @@ from corral.failpoint import point
 from corral.own_command import own_program
 from corral.ports.keeper import Keeper, Workspace
 from corral.service.context import Context
-from corral.service.port_blocks import PortBlocks
+from corral.service.port_blocks import PortBlocks, Survey
 from corral.service.progress import Progress, Tell
 from corral.service.registering import register
 from corral.service.up_access import refuse_unenforced
@@ -95,11 +95,17 @@ class UpWork:
             for name in self._restarting:
                 self._step(name, "stopping")
             await self._supervisor.stop(self._team.name, self._restarting, DEFAULT_GRACE, self._who)
-        await self._declare([declared[agent.name] for agent in chosen])
-        point("daemon.declared")
-        keeper = await self._supervisor.keepers.of(self._team.name).open()
-        self._supervisor.prepare(self._team.name, keeper)
-        ready = await self._workspaces(keeper, await self._give_ports(chosen))
+        # Which ports are free is seen on the host, while the team is written down. Neither is left half-way.
+        survey, keeper = await asyncio.gather(
+            self._ports.survey(self._team.name, self._team.ports, wanted),
+            self._write_down([declared[agent.name] for agent in chosen]),
+            return_exceptions=True,
+        )
+        if isinstance(keeper, BaseException):
+            raise keeper
+        if isinstance(survey, BaseException):
+            raise survey
+        ready = await self._workspaces(keeper, await self._give_ports(chosen, survey))
         point("daemon.workspaces_ready")
         if ready:
             await self._start(ready)
@@ -117,6 +123,14 @@ class UpWork:
             self._head = seen.branch
             self._repository = seen.common
             self._ignore_case = seen.ignore_case
+
+    async def _write_down(self, agents: Sequence[tuple[int, AgentSpec]]) -> Keeper:
+        """Declare the agents, and have the keeper make ready for them."""
+        await self._declare(agents)
+        point("daemon.declared")
+        keeper = await self._supervisor.keepers.of(self._team.name).open()
+        self._supervisor.prepare(self._team.name, keeper)
+        return keeper
 
     async def _declare(self, agents: Sequence[tuple[int, AgentSpec]]) -> None:
         """Write down the team and the agents before anything is made for them."""
@@ -204,11 +218,11 @@ class UpWork:
             ],
         )
 
-    async def _give_ports(self, agents: Sequence[AgentSpec]) -> list[AgentSpec]:
+    async def _give_ports(self, agents: Sequence[AgentSpec], survey: Survey) -> list[AgentSpec]:
         """Have a block of ports for each; those that nothing is left for are failed and left out."""
         pool = self._team.ports
         wanted = {agent.name: agent.ports for agent in agents}
-        self._blocks = await self._ports.allocate(self._who, self._team.name, pool, wanted)
+        self._blocks = await self._ports.allocate(self._who, self._team.name, pool, wanted, survey)
         point("daemon.ports_allocated")
         for name in wanted.keys() - self._blocks.keys():
             error = RefusedError(

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from corral.background import Background
-from corral.domain import credentials, lifecycle, states
-from corral.domain.credentials import Names
-from corral.domain.dependencies import needs_a_sign
+from corral.domain import lifecycle, states
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.moments import Moment
-from corral.domain.records import PROMPT_WAITING, SUPERVISOR, Agent, NewEvent, Who
+from corral.domain.records import SUPERVISOR, Agent, NewEvent, Who
 from corral.domain.terminals import TMUX
 from corral.failpoint import point
 from corral.ports.keeper import Ended, Keeper, Launch, Started, TeamOrder
@@ -37,9 +34,9 @@ from corral.ports.reports import (
 )
 from corral.supervise import observe
 from corral.supervise.activity import Activities
-from corral.supervise.confines import confines_of, enforced_of
 from corral.supervise.conversations import Conversations
 from corral.supervise.keepers import Connect, Keepers
+from corral.supervise.launching import Launching
 from corral.supervise.line import Line
 from corral.supervise.link import Link
 from corral.supervise.looking import Looking
@@ -57,8 +54,6 @@ _T = TypeVar("_T")
 
 #: Seconds between asking an agent to end and ending it by force.
 DEFAULT_GRACE = 5.0
-#: How long what an ended run left behind gets to go by itself before its successor is started.
-_LEFTOVER_GRACE = 2.0
 _ATTEMPTS = 3
 #: How long a new daemon waits to have seen its teams before it takes requests; tmux has 5 s to answer.
 _FIRST_LOOK_SECONDS = 8.0
@@ -98,6 +93,9 @@ class Supervisor:
         self._transcripts = FollowedTranscripts(registry, self.keepers, self.conversations)
         self._profile_problems = ProfileProblems()
         self._recording = RecordingOrders(registry)
+        self._launching = Launching(
+            registry, self.keepers, self.conversations, self._outcomes, self._launch, now, clock
+        )
 
     async def begin(self) -> None:
         """Start the loop, and find again what an earlier daemon left running."""
@@ -135,79 +133,8 @@ class Supervisor:
     async def start(
         self, team: str, names: Sequence[str], who: Who, environments: Mapping[str, dict[str, str]] | None = None
     ) -> list[str]:
-        """Start a new run of each agent. Without environments, each gets the one of its last run.
-
-        Returns what a person should know besides. Raises only if nothing can be known; what could not be started is
-        `failed` in the registry afterwards.
-        """
-        link = self.keepers.of(team)
-        keeper = await link.open()
-        agents = [self._registry.agent(team, name) for name in names]
-        rules = self._registry.teams[team].supervision.admission
-        old_runs = {agent.run: agent.name for agent in agents if agent.run}
-        if old_runs:
-            # Not processes that were started for the agents: those do not end because a program beside them did.
-            await keeper.stop(team, old_runs, _LEFTOVER_GRACE, spare=True)
-        openings = await self.conversations.begin(keeper, agents, environments)
-        now, by_person = self._now(), who != SUPERVISOR
-        # Each has a credential for this run alone. What is kept of it is a hash.
-        runs = {agent.name: secrets.token_hex(6) for agent in agents}
-        given = {
-            name: credentials.issue(
-                Names(instance=link.hello.instance, team=team, agent=name, run=run), secrets.token_urlsafe(24)
-            )
-            for name, run in runs.items()
-        }
-        begun = [
-            lifecycle.begin(
-                agent,
-                runs[agent.name],
-                now,
-                by_person=by_person,
-                conversation=openings[agent.name].opening.conversation,
-                prompt_state=openings[agent.name].opening.prompt_state,
-                begun=self._clock() if by_person else agent.begun,
-                asked_by=who.user if by_person else agent.asked_by,
-                ready=not needs_a_sign(agent, rules),
-                user=hello.user,
-                host=hello.host,
-                containment=hello.containment,
-                credential=credentials.digest(given[agent.name]),
-                enforced=enforced_of(self._registry.teams[team], agent, hello.obstacles),
-            )
-            for agent in agents
-            for hello in (self.keepers.of_agent(agent).hello,)
-        ]
-        await self._registry.commit(who, agents=begun, events=[_starting(agent) for agent in begun])
-        point("daemon.starting_written")
-        launches = [
-            Launch(
-                agent=agent.name,
-                run=agent.run,
-                command=list(openings[agent.name].command),
-                shell=agent.shell,
-                directory=agent.workspace,
-                environment=None if environments is None else environments[agent.name],
-                watch_ready=not agent.ready,
-                ready_when=agent.ready_when,
-                limits=agent.limits,
-                terminal=agent.terminal,
-                stdin=agent.stdin or agent.prompt_state == PROMPT_WAITING,
-                bind=agent.bind,
-                credential=given[agent.name],
-                confines=confines_of(self._registry.teams[team], agent),
-            )
-            for agent in begun
-        ]
-        try:
-            started = await self._launch(team, launches)
-        except CorralError as error:
-            await self._outcomes.start_failed(begun, error)
-            raise
-        point("daemon.launched")
-        await self._outcomes.started(team, started.runs)
-        point("daemon.started_written")
-        return started.notes
+        """See `Launching.start`."""
+        return await self._launching.start(team, names, who, environments)
 
     async def stop(
         self,
@@ -290,7 +217,6 @@ class Supervisor:
             )
 
     async def _launch(self, team: str, launches: list[Launch]) -> Started:
-        """Start the runs, also over a keeper that dies on the way: a run that is there is never started again."""
         order = self._order(team)
 
         async def start(keeper: Keeper) -> Started:
@@ -431,8 +357,3 @@ class Supervisor:
 
 async def _nothing_before(_: Agent) -> None:
     """Where agents need nothing in their workspaces."""
-
-
-def _starting(agent: Agent) -> NewEvent:
-    known = agent.conversation
-    return event_of("agent.starting", agent, run=agent.run, session=known.id or None, resumed=known.resumed or None)

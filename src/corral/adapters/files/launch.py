@@ -193,7 +193,8 @@ class LaunchFiles:
 
     def gate_passed(self, agent: str, run: str) -> None:
         """See `Launches.gate_passed`."""
-        _remove(self._path(agent, run) + _GATE)
+        if self.is_gated(agent, run):
+            _remove(self._path(agent, run) + _GATE)
         self._close_gate(run)
 
     def _close_gate(self, run: str) -> None:

@@ -168,7 +168,8 @@ class ControlClient(asyncio.Protocol):
                 break  # those before know why
             pending += self._send(wave)
             await asyncio.sleep(0)  # what was written goes out
-        return await self._outcomes(pending, seconds + seconds_each * len(pending))
+        # Others may have asked before, and tmux answers one after the other.
+        return await self._outcomes(pending, seconds + seconds_each * len(self._waiting))
 
     def _send(self, groups: Sequence[Sequence[Sequence[str]]]) -> list[asyncio.Future[list[list[str]]]]:
         if not groups:

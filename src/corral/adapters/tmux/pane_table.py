@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from corral.adapters.procfs import processes as proc
 from corral.adapters.tmux.control import ControlClient
@@ -41,6 +42,7 @@ class PaneTable:
         self.by_run: dict[str, Pane] = {}
         self._runs: dict[str, str] = {}  # pane id -> run
         self._early: dict[str, list[bytes]] = {}  # output of panes that are just being started
+        self._starts = 0  # how many do that now
         self._watches: dict[str, int] = {}  # run -> pidfd
         self._guests: dict[str, list[int]] = {}  # session id -> processes of windows that others opened there
         self._background = Background()
@@ -77,9 +79,18 @@ class PaneTable:
         self._watches[run] = descriptor
         asyncio.get_running_loop().add_reader(descriptor, self._process_ended, run)
 
-    def all_started_are_known(self) -> None:
-        """Every session that was being started has been adopted: output of others is nobody's."""
-        self._early.clear()
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Sessions are being started, and adopted before this ends. When nobody starts any, output of others is
+        nobody's.
+        """
+        self._starts += 1
+        try:
+            yield
+        finally:
+            self._starts -= 1
+            if not self._starts:
+                self._early.clear()
 
     def forget(self, run: str) -> None:
         """The pane is gone, or is about to be taken away."""

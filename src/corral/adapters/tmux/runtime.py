@@ -146,7 +146,12 @@ class TmuxRuntime:
         if not self._is_new:
             orders = list(orders)
             await self._make_room(client, [order.agent for order in orders if order.run not in self._panes])
+        with self._table.starting():
+            results = await self._start(client, orders)
         self._is_new = False
+        return results
+
+    async def _start(self, client: ControlClient, orders: Iterable[SessionOrder]) -> list[Session | str]:
         wanted: list[SessionOrder] = []
         new: list[str] = []
 
@@ -171,7 +176,6 @@ class TmuxRuntime:
                     continue
                 self._table.adopt(pane)
             results.append(self._panes[order.run].session)
-        self._table.all_started_are_known()
         return results
 
     async def find_programs(self, sessions: Sequence[Session]) -> None:
