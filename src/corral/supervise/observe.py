@@ -15,8 +15,8 @@ from corral.domain.records import (
     Team,
 )
 from corral.domain.terminals import NO_TERMINAL
-from corral.ports.keeper import ExitStatus, Inventory, ReadyOrder, Run
 from corral.ports.reports import ProcessEnded, RunReady
+from corral.ports.runs import ExitStatus, Inventory, ReadyOrder, Run
 from corral.supervise.confines import confines_of
 
 

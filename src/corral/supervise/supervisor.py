@@ -22,7 +22,7 @@ from corral.domain.moments import Moment
 from corral.domain.records import PROMPT_WAITING, SUPERVISOR, Agent, NewEvent, Who
 from corral.domain.terminals import TMUX
 from corral.failpoint import point
-from corral.ports.keeper import Ended, Keeper, Launch, Started, TeamOrder
+from corral.ports.keeper import Keeper
 from corral.ports.reports import (
     ActivityChanged,
     Degraded,
@@ -35,6 +35,7 @@ from corral.ports.reports import (
     RunReady,
     ServerChanged,
 )
+from corral.ports.runs import Ended, Launch, Started, TeamOrder
 from corral.supervise import observe
 from corral.supervise.activity import Activities
 from corral.supervise.confines import confines_of, enforced_of

@@ -12,7 +12,7 @@ from corral.adapters.unix_keeper.client import KeeperClient
 from corral.client import wire as command_line
 from corral.domain.errors import UnavailableError
 from corral.ports import wire
-from corral.ports.keeper import Ended
+from corral.ports.runs import Ended
 from corral.service import reaching
 
 Reply = Callable[[wire.Call, asyncio.StreamWriter], None]

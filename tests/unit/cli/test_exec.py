@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from corral.domain.errors import RefusedError
-from corral.ports.keeper import ExitStatus
 from corral.ports.processes import Survivor
+from corral.ports.runs import ExitStatus
 from tests.support.instance import Instance
 from tests.support.waiting import wait_for
 from tests.unit.cli.conftest import Corral

@@ -30,8 +30,9 @@ from corral.adapters.systemd.spawned import SpawnedScopes, is_spawned
 from corral.domain import units
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.limits import NO_LIMITS, Limits
+from corral.ports.census import Check, Residue
 from corral.ports.containment import SERVERS, SYSTEMD, TMUX, Admission, Placement
-from corral.ports.keeper import Check, Ended, Residue
+from corral.ports.runs import Ended
 from corral.ports.usage import Usage
 
 log = logging.getLogger("corral.keeper")

@@ -22,31 +22,19 @@ from corral.domain.errors import CorralError, UnavailableError, from_json
 from corral.domain.limits import Limits
 from corral.peer import peer_of
 from corral.ports import wire
+from corral.ports.census import Bystander, Check
+from corral.ports.files import SeenFile
 from corral.ports.history import AskedMerge, FileHistory
-from corral.ports.keeper import (
-    Bystander,
-    Check,
-    Ended,
-    Hello,
-    HostPorts,
-    Inventory,
-    Launch,
-    Listening,
-    LogPage,
-    ReadyOrder,
-    Repository,
-    SeenFile,
-    Started,
-    TeamOrder,
-    TerminalShown,
-    Workspace,
-    WorkspaceRemoval,
-)
+from corral.ports.keeper import Hello
 from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.memory import HostMemory
+from corral.ports.output import LogPage, TerminalShown
 from corral.ports.processes import Execution, Process, ProcessOrder
 from corral.ports.reports import Report
+from corral.ports.resources import HostPorts, Listening
+from corral.ports.runs import Ended, Inventory, Launch, ReadyOrder, Started, TeamOrder
 from corral.ports.usage import Usage
+from corral.ports.workspace import Repository, Workspace, WorkspaceRemoval
 
 _T = TypeVar("_T")
 #: For calls that only look. Calls that work (start, stop, a checkout) say themselves how long they may take.
