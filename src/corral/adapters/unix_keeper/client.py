@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from corral.adapters.unix_keeper.calling import QUICK_SECONDS, SEND_SECONDS
 from corral.adapters.unix_keeper.checking import CheckCalls
 from corral.adapters.unix_keeper.conversations import ConversationCalls
 from corral.adapters.unix_keeper.dialogs import DialogCalls
@@ -37,11 +38,6 @@ from corral.ports.usage import Usage
 from corral.ports.workspace import Repository, Workspace, WorkspaceRemoval
 
 _T = TypeVar("_T")
-#: For calls that only look. Calls that work (start, stop, a checkout) say themselves how long they may take.
-#: What is answered in one piece (send, a screen, the way to attach) must be told of while the command still listens:
-#: these and the time for a connection (`service.agents`) together stay below `client.wire.ANSWER_SECONDS`.
-QUICK_SECONDS = 15.0
-SEND_SECONDS = 18.0
 _HELLO_SECONDS = 5.0
 _SLOW_SECONDS = 600.0
 
