@@ -11,6 +11,7 @@ from starlette.responses import Response
 from corral.api import answers, requests, streams
 from corral.api.inbox_routes import whose
 from corral.api.services import Services
+from corral.api.team_bodies import AgentsBody, ChosenBody, ForkBody, RemoveBody, RestartBody
 from corral.api.working import Working
 from corral.domain.records import Agent
 from corral.service.progress import Tell
@@ -52,17 +53,17 @@ class AgentApi:
         return await self._on_agents(request, self._services.agents.stop)
 
     async def restart(self, request: Request) -> Response:
-        order = await requests.body(request, requests.RestartBody)
+        order = await requests.body(request, RestartBody)
         return self._act(request, order, partial(self._services.agents.restart, fresh=order.fresh))
 
     async def fork(self, request: Request) -> Response:
-        order = await requests.body(request, requests.ForkBody)
+        order = await requests.body(request, ForkBody)
         who = requests.caller(request)
         source = find_agent(self._registry, team=order.team or "", agent=order.agent, cwd=order.cwd)
         return self._work(lambda tell: self._services.fork(who, source, order.name, order.prompt, tell=tell))
 
     async def remove(self, request: Request) -> Response:
-        order = await requests.body(request, requests.RemoveBody)
+        order = await requests.body(request, RemoveBody)
         who, caller = requests.caller(request), requests.caller_pid(request)
         team, names = self._chosen(order)
 
@@ -126,11 +127,9 @@ class AgentApi:
         )
 
     async def _on_agents(self, request: Request, use_case: Callable[..., Awaitable[object]]) -> Response:
-        return self._act(request, await requests.body(request, requests.AgentsBody), use_case)
+        return self._act(request, await requests.body(request, AgentsBody), use_case)
 
-    def _act(
-        self, request: Request, order: requests.AgentsBody, use_case: Callable[..., Awaitable[object]]
-    ) -> Response:
+    def _act(self, request: Request, order: AgentsBody, use_case: Callable[..., Awaitable[object]]) -> Response:
         who = requests.caller(request)
         team, names = self._chosen(order)
         self._services.attendance.meant(who, team, names)
@@ -141,7 +140,7 @@ class AgentApi:
         return self._work(do)
 
     async def _hold(self, request: Request, use_case: Callable[..., Awaitable[object]]) -> Response:
-        order = await requests.body(request, requests.ChosenBody)
+        order = await requests.body(request, ChosenBody)
         who = requests.caller(request)
         team, names = self._chosen(order)
 
@@ -150,7 +149,7 @@ class AgentApi:
 
         return self._work(do)
 
-    def _chosen(self, order: requests.ChosenBody) -> tuple[str, list[str]]:
+    def _chosen(self, order: ChosenBody) -> tuple[str, list[str]]:
         team, names = find_agents(
             self._registry, team=order.team or "", agents=order.agents, everyone=order.all, cwd=order.cwd
         )

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from corral import __version__
 from corral.api import answers, requests, streams
+from corral.api.daemon_bodies import FixesBody
 from corral.api.services import Services
 from corral.domain.records import NewEvent
 from corral.domain.timestamps import timestamp
@@ -67,7 +68,7 @@ class DaemonApi:
         return answers.lines(streams.events(entries, requests.sight(request)))
 
     async def note_fixes(self, request: Request) -> Response:
-        order = await requests.body(request, requests.FixesBody)
+        order = await requests.body(request, FixesBody)
         events = [
             NewEvent(
                 event="doctor.fixed",

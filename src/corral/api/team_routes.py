@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from corral.api import answers, requests, team_answers
 from corral.api.services import Services
+from corral.api.team_bodies import DownBody, UpBody
 from corral.api.working import Working
 from corral.service.progress import Tell
 from corral.service.up_result import UpResult
@@ -25,7 +26,7 @@ class TeamApi:
         return answers.json(team_answers.listed(teams))
 
     async def up(self, request: Request) -> Response:
-        order = await requests.body(request, requests.UpBody)
+        order = await requests.body(request, UpBody)
         who = requests.caller(request)
 
         async def do(tell: Tell) -> UpResult:
@@ -49,7 +50,7 @@ class TeamApi:
         return self._work(do)
 
     async def down(self, request: Request) -> Response:
-        order = await requests.body(request, requests.DownBody)
+        order = await requests.body(request, DownBody)
         who = requests.caller(request)
         team = self._services.down.find(name=order.team or "", file=order.file or "", cwd=order.cwd)
         return self._work(
