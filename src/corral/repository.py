@@ -21,7 +21,7 @@ BRANCHES = "corral"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """See `ports.keeper.Repository`."""
+    """See `ports.workspace.Repository`."""
 
     path: str
     kind: str

@@ -83,8 +83,9 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.adapters.unix_keeper.host import HostKeepers
     from corral.adapters.unix_keeper.rooms import HostRooms
     from corral.adapters.unix_keeper.spawn import LocalKeeper
-    from corral.api.app import Services, make_app
+    from corral.api.app import make_app
     from corral.api.server import DaemonServer
+    from corral.api.services import Services
     from corral.domain.moments import Moment
     from corral.domain.notices import of_entry
     from corral.domain.records import NewEvent

@@ -15,7 +15,7 @@ import pytest
 from corral.adapters.procfs import unix_listeners
 from corral.adapters.procfs.containment import ProcessContainment
 from corral.places import Places
-from corral.ports.keeper import Check
+from corral.ports.census import Check
 
 
 @pytest.fixture

@@ -19,8 +19,9 @@ from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.containment import ProcessContainment
 from corral.domain.limits import NO_LIMITS, Limits
 from corral.places import Places
+from corral.ports.census import Check
 from corral.ports.containment import Admission, Containment, Placement
-from corral.ports.keeper import Check, Ended
+from corral.ports.runs import Ended
 from corral.ports.usage import Usage
 from tests.support.cgroups import Subtree, in_state_d, subtree
 from tests.support.listeners import a_hand

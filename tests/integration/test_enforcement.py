@@ -1,20 +1,13 @@
 """Leases bite in worktrees: git refuses to commit, in whatever way, what somebody else holds."""
 
-import os
-import shutil
-import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.faults.support.population import environment
-from tests.faults.support.teams import IDLE, pids, ps, toml
 from tests.support import repos
-from tests.support.guarded import Guarded, git
+from tests.support.guarded import Guarded
 from tests.support.instance import Instance
-from tests.support.waiting import wait_for
 
 Repo = Callable[..., Path]
 
@@ -153,27 +146,29 @@ def test_names_are_one_whatever_their_case_where_git_says_so(instance: Instance,
     team.commit("a", "src/main.py").refused("src/main.py")
 
 
-def test_a_submodule_is_one_path(instance: Instance, repo: Repo) -> None:
+def with_a_submodule(repo: Repo) -> tuple[Path, str]:
+    """A repository with a submodule at `libs/inner`, and another commit that the submodule could be at."""
     where, inner = repo(), repo(name="inner")
     repos.git(where, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "libs/inner")
     repos.git(where, "commit", "--quiet", "--message=Have a submodule")
+    return where, repos.git(inner, "commit-tree", "HEAD^{tree}", "-m", "other")
+
+
+def test_a_submodule_is_one_path(instance: Instance, repo: Repo) -> None:
+    where, other = with_a_submodule(repo)
     # What git is told not to show is there all the same.
     repos.git(where, "config", "submodule.libs/inner.ignore", "all")
     team = Guarded(instance, where)
     team.holds("b", "libs/")
-    other = repos.git(inner, "commit-tree", "HEAD^{tree}", "-m", "other")
     team.git("a", "update-index", "--cacheinfo", f"160000,{other},libs/inner").ok()
     team.git("a", "commit", "--quiet", "--message=Another one").refused("libs/inner")
 
 
 @pytest.mark.parametrize("held", ["libs/inner/", "libs/inner/src/main.py", "**/*.py"])
 def test_whoever_holds_something_in_a_submodule_holds_it_in_place(instance: Instance, repo: Repo, held: str) -> None:
-    where, inner = repo(), repo(name="inner")
-    repos.git(where, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "libs/inner")
-    repos.git(where, "commit", "--quiet", "--message=Have a submodule")
+    where, other = with_a_submodule(repo)
     team = Guarded(instance, where)
     team.holds("b", held)
-    other = repos.git(inner, "commit-tree", "HEAD^{tree}", "-m", "other")
     team.git("a", "update-index", "--cacheinfo", f"160000,{other},libs/inner").ok()
     team.git("a", "commit", "--quiet", "--message=Another one").refused("libs/inner/")
     team.git("a", "commit", "--quiet", "--no-verify", "--message=Another one").refused("libs/inner/")
@@ -188,65 +183,6 @@ def test_a_pointer_of_lfs_is_a_path_like_any_other(team: Guarded) -> None:
     blob = team.git("a", "hash-object", "-w", str(file)).ok().out.strip()
     team.git("a", "update-index", "--add", "--cacheinfo", f"100644,{blob},big.bin").ok()
     team.git("a", "commit", "--quiet", "--message=Large").refused("big.bin")
-
-
-def test_the_stash_of_the_person_is_not_cleared(team: Guarded) -> None:
-    for text in ("one\n", "two\n"):
-        (team.repo / "README.md").write_text(text)
-        repos.git(team.repo, "stash", "--quiet")
-    team.git("a", "stash", "clear").refused("one for all worktrees")
-    team.git("a", "pack-refs", "--all").ok()
-    team.git("a", "stash", "clear").refused("one for all worktrees")
-    assert len(repos.git(team.repo, "stash", "list").splitlines()) == 2
-
-
-def test_no_tag_makes_known_what_was_never_allowed(team: Guarded) -> None:
-    """What a tag has counts as known, so a tag is looked at as a branch is; what is fetched is others' doing."""
-    team.holds("b", "src/")
-    team.write("a", "src/main.py")
-    tree = team.git("a", "write-tree").ok().out.strip()
-    commit = team.git("a", "commit-tree", tree, "-p", "HEAD", "-m", "by hand").ok().out.strip()
-    team.git("a", "tag", "way-round", commit).refused("src/main.py")
-    team.git("a", "tag", "--annotate", "--message=x", "way-round", commit).refused("src/main.py")
-    team.git("a", "tag", "mark").ok()
-    team.git("a", "tag", "--force", "mark", commit).refused("src/main.py")
-    team.git("a", "tag", "of-a-file", "HEAD:README.md").ok()
-    elsewhere = team.repo.parent / "elsewhere"
-    repos.git(team.repo, "clone", "--quiet", str(team.repo), str(elsewhere))
-    (elsewhere / "src" / "main.py").write_text("released\n")
-    repos.git(elsewhere, "commit", "--quiet", "--all", "--message=Release")
-    repos.git(elsewhere, "tag", "v1")
-    team.git("a", "-c", "fetch.prune=false", "fetch", "--quiet", str(elsewhere), "refs/tags/v1:refs/tags/v1").ok()
-    team.git("a", "reset", "--quiet", "--hard").ok()
-    team.git("a", "checkout", "--quiet", "v1").ok()
-
-
-def test_a_branch_that_was_to_become_the_target_is_not_lost(team: Guarded) -> None:
-    """git takes the old name away before it asks about the new one."""
-    repos.git(team.repo, "switch", "--quiet", "--create", "elsewhere")
-    team.commit("a", "src/mine.py").ok()
-    mine, main = team.tip("a"), repos.git(team.repo, "rev-parse", "main")
-    team.git("a", "branch", "-M", "main").refused("corral merge submit")
-    assert team.tip("a") == mine
-    assert "Change 'src/mine.py'" in team.git("a", "reflog", "show", "corral/shop/a").ok().out
-    team.git("a", "branch", "feature").ok()
-    team.git("a", "branch", "-M", "feature", "main").refused("corral merge submit")
-    assert repos.git(team.repo, "rev-parse", "main", "feature").split() == [main, mine]
-    team.git("a", "branch", "-m", "feature", "another").ok()
-    team.git("a", "branch", "-d", "another").ok()
-
-
-def test_the_branch_of_another_agent_is_moved_by_nobody_else(team: Guarded) -> None:
-    team.commit("b", "src/theirs.py").ok()
-    theirs, branch = team.tip("b"), "corral/shop/b"
-    for packed in (False, True):
-        if packed:
-            team.git("a", "pack-refs", "--all").ok()
-        team.git("a", "update-ref", f"refs/heads/{branch}", "HEAD").refused(f"{branch} is the branch of shop/b")
-        team.git("a", "update-ref", "-d", f"refs/heads/{branch}").refused("corral msg send shop/b")
-        assert repos.git(team.repo, "rev-parse", branch) == theirs
-    team.git("a", "merge", "--quiet", "--no-edit", branch).ok()
-    team.commit("b", "src/theirs.py").ok()
 
 
 def test_what_an_agent_does_all_day_goes_on(team: Guarded) -> None:
@@ -275,209 +211,3 @@ def test_what_an_agent_does_all_day_goes_on(team: Guarded) -> None:
         ("gc", "--quiet"),
     ):
         team.git("a", *words).ok()
-
-
-def test_git_that_tells_of_symbolic_refs_goes_on(team: Guarded) -> None:
-    """Since 2.46 it does, when another branch is checked out; and a commit's old value may be zeros."""
-    team.holds("b", "src/")
-    lease = team.holds("a", "README.md")
-    team.commit("a", "README.md").ok()
-    team.release("a", lease)
-    zero, branch = "0" * 40, "refs/heads/corral/shop/a"
-    team.transaction("a", f"{zero} ref:refs/heads/other HEAD").ok()
-    team.transaction("a", f"ref:{branch} ref:refs/heads/other HEAD").ok()
-    team.holds("b", "README.md")
-    tree = team.git("a", "rev-parse", "HEAD^{tree}").ok().out.strip()
-    said_better = team.git("a", "commit-tree", tree, "-p", "HEAD^", "-m", "better").ok().out.strip()
-    team.transaction("a", f"{zero} {said_better} HEAD", f"{team.tip('a')} {said_better} {branch}").ok()
-    team.transaction("a", f"{zero} {said_better} HEAD").ok()
-    team.write("a", "src/main.py")
-    tree = team.git("a", "write-tree").ok().out.strip()
-    bad = team.git("a", "commit-tree", tree, "-p", "HEAD", "-m", "bad").ok().out.strip()
-    team.transaction("a", f"{zero} {bad} HEAD").refused("src/main.py")
-
-
-def test_a_hook_that_is_copied_over_one_of_ours_replaces_no_other(team: Guarded) -> None:
-    team.holds("b", "src/")
-    hooks = Path(team.git("a", "rev-parse", "--path-format=absolute", "--git-path", "hooks").ok().out.strip())
-    theirs = team.repo.parent / "commit-msg"
-    theirs.write_text("#!/bin/sh\n")
-    subprocess.run(["cp", "--force", str(theirs), str(hooks / "commit-msg")], check=True)
-    team.commit("a", "src/main.py").refused("shop/b")
-
-
-def test_a_restart_writes_hooks_anew(team: Guarded) -> None:
-    team.holds("b", "src/")
-    hooks = Path(team.instance.home, "hooks", "shop", "a")
-    (hooks / "pre-commit").unlink()
-    (hooks / "reference-transaction").unlink()
-    team.instance.run("restart", "a")
-    team.commit("a", "src/main.py").refused("shop/b")
-
-
-def test_a_restart_by_policy_brings_back_all_that_somebody_removed(instance: Instance, repo: Repo) -> None:
-    """The hooks of its worktree, and Corral in the file of a coding agent that is to be told of it."""
-    where = repo()
-    program = Path(instance.directory, "claude")
-    program.write_text("#!/bin/sh\nexec sleep 600\n")
-    program.chmod(0o755)
-    agents: dict[str, dict[str, object]] = {
-        "a": {"command": [str(program)], "restart": "always"},
-        "b": {"command": IDLE},
-    }
-    instance.spec(toml(agents, repo=where).replace("[team]", "[team]\nmcp = true"))
-    instance.run("up")
-    instance.json("lease", "acquire", "--agent", "b", "src/")
-    worktree = Path(instance.home, "worktrees", "shop", "a")
-    shutil.rmtree(Path(instance.home, "hooks", "shop", "a"))
-    (worktree / ".mcp.json").unlink()
-    os.kill(pids(instance)["a"], signal.SIGKILL)
-    wait_for(lambda: ps(instance)["a"]["restarts"] == 1 and ps(instance)["a"]["state"] == "running")
-    assert (worktree / ".mcp.json").exists()
-    (worktree / "src" / "main.py").write_text("mine\n")
-    git(worktree, "commit", "--quiet", "--all", "--message=Mine").refused("shop/b")
-
-
-def test_a_stash_of_the_persons_does_not_keep_git_from_tidying_up(team: Guarded) -> None:
-    (team.repo / "README.md").write_text("half done\n")
-    repos.git(team.repo, "stash", "--quiet")
-    team.git("a", "pack-refs", "--all").ok()
-    team.git("a", "gc", "--quiet").ok()
-    assert repos.git(team.repo, "stash", "list") != ""
-
-
-def test_the_target_of_the_merge_queue_is_moved_by_the_queue_alone(team: Guarded) -> None:
-    target = repos.git(team.repo, "symbolic-ref", "--short", "HEAD")
-    before = repos.git(team.repo, "rev-parse", target)
-    # Nobody has it checked out: then git itself would refuse some of it.
-    repos.git(team.repo, "checkout", "--quiet", "--detach")
-    team.commit("a", "src/mine.py").ok()
-    for words in (
-        ("update-ref", f"refs/heads/{target}", "HEAD"),
-        ("push", "--quiet", ".", f"HEAD:{target}"),
-        ("fetch", "--quiet", ".", f"HEAD:{target}"),
-        ("branch", "--force", target, "HEAD"),
-    ):
-        team.git("a", *words).refused(f"{target} is moved by the team's merge queue", "corral merge submit")
-    assert repos.git(team.repo, "rev-parse", target) == before
-    team.git("a", "gc", "--quiet").ok()  # packs the ref, and moves nothing
-    team.git("b", "checkout", "--quiet", target).ok()
-    team.commit("b", "src/theirs.py").refused("corral merge submit")
-    team.up('[enforcement]\ntarget = "allow"')
-    team.git("a", "update-ref", f"refs/heads/{target}", "HEAD").ok()
-
-
-def test_the_stash_is_guarded_and_nothing_is_lost_by_it(team: Guarded) -> None:
-    team.write("a", "README.md")
-    team.git("a", "stash").refused("one for all worktrees", "git commit -m wip", "[enforcement]")
-    assert "changed" in team.git("a", "diff", "HEAD").out
-    assert repos.git(team.repo, "stash", "list") == ""
-    team.up('[enforcement]\nstash = "allow"')
-    team.git("a", "stash").ok()
-    assert team.git("a", "diff", "HEAD").out == ""
-    team.up()
-    # git asks no hook before it takes something out; to refuse the rest of that would leave half of it.
-    team.git("a", "stash", "pop").ok()
-    assert "changed" in team.git("a", "diff", "HEAD").out
-
-
-def test_hooks_are_off_where_the_team_wants_none(team: Guarded) -> None:
-    team.holds("b", "src/")
-    team.up("[enforcement]\nworktrees = false")
-    team.commit("a", "src/main.py").ok()
-    assert not os.path.exists(os.path.join(team.instance.home, "hooks"))
-    assert "corral" not in repos.git(team.repo, "config", "--local", "--list")
-    assert "extensions" not in repos.git(team.repo, "config", "--local", "--list")
-    team.up()
-    team.write("a", "src/main.py", "again\n")
-    team.git("a", "commit", "--quiet", "--message=Again").refused("shop/b")
-
-
-@pytest.mark.parametrize("answer", ["deny", "allow"])
-def test_a_daemon_that_is_not_there_is_told_loudly(instance: Instance, repo: Repo, answer: str) -> None:
-    team = Guarded(instance, repo(), settings=f'[enforcement]\nunreachable = "{answer}"')
-    instance.run("daemon", "stop")
-    done = team.commit("a", "README.md")
-    if answer == "deny":
-        done.refused("daemon is not running", "corral daemon start", 'unreachable = "allow"')
-    else:
-        assert "NOT CHECKED" in done.ok().err
-        assert "daemon is not running" in done.err
-    instance.run("daemon", "start")
-
-
-def test_a_daemon_that_does_not_answer_counts_as_not_there(team: Guarded) -> None:
-    pid = int(team.instance.json("daemon", "status")["pid"])
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        team.commit("a", "README.md").refused("did not answer")
-    finally:
-        os.kill(pid, signal.SIGCONT)
-    team.git("a", "commit", "--quiet", "--message=Now").ok()
-
-
-def test_corral_that_is_gone_is_told_as_well(team: Guarded) -> None:
-    script = Path(team.instance.home, "hooks", "shop", "a", "pre-commit")
-    script.chmod(0o700)
-    script.write_text(script.read_text().replace("corral.hook.git_hook", "corral.hook.gone"))
-    team.commit("a", "README.md").refused("Corral's hook failed", "is it still installed at")
-
-
-def test_an_agent_that_was_stopped_and_lost_its_lease_is_refused_by_its_token(team: Guarded) -> None:
-    """It was held up; meanwhile its lease went to another, who has done with it. What it meant to write is too old."""
-    mine = team.holds("a", "src/")
-    agent = pids(team.instance)["a"]
-    go = team.repo.parent / "go"
-    script = f"echo mine >> src/main.py; until [ -e {go} ]; do sleep 0.01; done; git commit -qam mine"
-    of_agent = {name: value for name, value in environment(agent).items() if name.startswith("CORRAL_")}
-    worker = subprocess.Popen(
-        ["sh", "-c", script],
-        cwd=team.worktree("a"),
-        env={**os.environ, **of_agent},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        for pid in (agent, worker.pid):
-            os.kill(pid, signal.SIGSTOP)
-        team.release("a", mine)  # by a person: it does not answer any more
-        theirs = team.holds("b", "src/main.py")
-        assert theirs["token"] > mine["token"]
-        team.commit("b", "src/main.py").ok()
-        team.release("b", theirs)
-        go.touch()
-    finally:
-        for pid in (agent, worker.pid):
-            os.kill(pid, signal.SIGCONT)
-    _, complaint = worker.communicate(timeout=60)
-    assert worker.returncode != 0
-    assert f"(token {mine['token']}) is lost: shop/b got src/main.py (token {theirs['token']})" in complaint
-    again = team.holds("a", "src/")
-    assert again["token"] > theirs["token"]
-    team.git("a", "commit", "--quiet", "--all", "--message=Mine").ok()
-
-
-def test_what_an_earlier_run_left_behind_cannot_write_what_the_present_one_holds(team: Guarded) -> None:
-    old = {name: value for name, value in environment(pids(team.instance)["a"]).items() if name.startswith("CORRAL_")}
-    team.instance.run("restart", "a")
-    assert wait_for(lambda: pids(team.instance)["a"], what="it runs again")
-    team.holds("a", "src/")
-    team.write("a", "src/main.py")
-    team.git("a", "commit", "--quiet", "--message=Late", env=old).refused("earlier run")
-    team.git("a", "commit", "--quiet", "--message=Now").ok()
-
-
-def test_who_works_in_another_agents_worktree_writes_in_its_own_name(team: Guarded) -> None:
-    own = {name: value for name, value in environment(pids(team.instance)["b"]).items() if name.startswith("CORRAL_")}
-    team.holds("b", "src/")
-    team.write("a", "src/main.py")
-    team.git("a", "commit", "--quiet", "--message=Helped", env=own).ok()
-    team.write("a", "src/main.py", "more\n")
-    stranger = {**own, "CORRAL_TEAM": "toys"}
-    team.git("a", "commit", "--quiet", "--message=Meddled", env=stranger).refused("shop/b")
-
-
-def test_a_person_of_the_repository_itself_is_not_asked(team: Guarded) -> None:
-    team.holds("b", "src/")
-    (team.repo / "src" / "main.py").write_text("mine\n")
-    git(team.repo, "commit", "--quiet", "--all", "--message=Mine").ok()

@@ -12,7 +12,7 @@ import pytest
 
 from corral.adapters.cgroup.tree import Cgroup
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from tests.support.process_host import Hosted, hosted, place
 from tests.support.processes import is_alive
 

@@ -14,7 +14,7 @@ import corral
 from corral.adapters.cgroup.tree import Cgroup
 from corral.adapters.subprocess import host_start
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, WrongUseError
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from tests.support.process_host import Hosted, hosted, place
 from tests.support.waiting import wait_for
 

@@ -13,7 +13,7 @@ import pytest
 from corral.adapters.cgroup.tree import Cgroup
 from corral.adapters.subprocess.host_child import QUEUE_BYTES
 from corral.domain.errors import RefusedError
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from tests.support.process_host import hosted, place
 from tests.support.processes import is_alive
 

@@ -12,7 +12,7 @@ import pytest
 
 from corral.adapters.cgroup.tree import Cgroup
 from corral.domain.errors import RefusedError, UnavailableError
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from tests.support.process_host import Hosted, end, hosted, kill, place
 from tests.support.processes import carries, is_alive
 from tests.support.waiting import wait_for

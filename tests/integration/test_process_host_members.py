@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from corral.adapters.cgroup.tree import Cgroup
-from corral.ports.keeper import ExitStatus
 from corral.ports.processes import Process, Survivor
+from corral.ports.runs import ExitStatus
 from tests.support.process_host import Hosted, hosted, place
 from tests.support.processes import is_alive, process
 from tests.support.waiting import wait_for

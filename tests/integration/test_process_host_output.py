@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from corral.adapters.cgroup.tree import Cgroup
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from tests.faults.support.disks import Disk, small_disk
 from tests.support.process_host import Hosted, hosted, memory_of, place
 

@@ -14,7 +14,7 @@ from corral.adapters.subprocess.host_loop import Loop
 from corral.adapters.subprocess.host_memory import Memory
 from corral.adapters.subprocess.host_retention import ENDED_RECORDS, FRESH_SECONDS
 from corral.adapters.subprocess.records import ProcessRecord
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from tests.support.process_host import Hosted, hosted, kill, place
 
 _MIB = 1 << 20

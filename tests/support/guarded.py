@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.faults.support.teams import IDLE, toml
+from tests.faults.support.population import environment
+from tests.faults.support.teams import IDLE, pids, toml
 from tests.support import repos
 from tests.support.instance import Instance
 
@@ -28,6 +29,11 @@ class Guarded:
 
     def worktree(self, agent: str) -> Path:
         return Path(self.instance.home, "worktrees", "shop", agent)
+
+    def identity(self, agent: str) -> dict[str, str]:
+        """What Corral gave the present run of an agent in its environment."""
+        whole = environment(pids(self.instance)[agent])
+        return {name: value for name, value in whole.items() if name.startswith("CORRAL_")}
 
     def holds(self, agent: str, *patterns: str) -> dict[str, Any]:
         """Have the agent hold files."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import msgspec
 
 from corral.domain.errors import NotFoundError, RefusedError
-from corral.ports.keeper import ExitStatus
 from corral.ports.processes import OutputPage, Process, ProcessOrder, Survivor
+from corral.ports.runs import ExitStatus
 
 
 class ScriptedProcesses:

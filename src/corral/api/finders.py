@@ -8,7 +8,9 @@ import msgspec
 
 from corral.api import requests
 from corral.api.about import About, Case
+from corral.api.daemon_bodies import FixesBody
 from corral.api.session_answers import SteerBody
+from corral.api.team_bodies import ChosenBody, DownBody, ForkBody, UpBody
 from corral.domain.errors import DeniedError, NotFoundError, WrongUseError
 from corral.domain.policy import DRIVE, OBSERVE, TEAM, Target
 from corral.service.resolve import find_agent, find_agents, find_asking, find_team
@@ -62,7 +64,7 @@ def steering(case: Case) -> About:
 
 def forking(case: Case) -> About:
     """The body names an agent; another will be beside it in its team."""
-    order = case.order(requests.ForkBody)
+    order = case.order(ForkBody)
     found = find_agent(case.seen, team=order.team or "", agent=order.agent, cwd=order.cwd)
     read = msgspec.structs.replace(order, team=found.team, agent=found.name, cwd="")
     return About(on=(case.target(*found.key), case.target(found.team)), order=read)
@@ -73,7 +75,7 @@ def forking(case: Case) -> About:
 
 def chosen(case: Case) -> About:
     """The body names some agents of a team, or all of them: also those that the caller may not know of."""
-    order = case.order(requests.ChosenBody)
+    order = case.order(ChosenBody)
     if order.all:
         team = find_team(case.seen, name=order.team or "", cwd=order.cwd).name
         read = msgspec.structs.replace(order, team=team, cwd="")
@@ -179,7 +181,7 @@ def hearing(case: Case) -> About:
 
 def down(case: Case) -> About:
     """The body names a team, or the file of one. One that is at rest may have left worktrees, and is nobody's."""
-    order = case.order(requests.DownBody)
+    order = case.order(DownBody)
     name, file = order.team or "", order.file or ""
     try:
         name = find_team(case.seen, name="" if file else name, file=file, cwd=order.cwd).name
@@ -193,7 +195,7 @@ def up(case: Case) -> About:
     """The body has the text of a corral.toml. A team that is not there belongs to whoever has it started."""
     from corral.domain import spec
 
-    order = case.order(requests.UpBody)
+    order = case.order(UpBody)
     try:
         name = spec.parse(order.text, order.file).name
     except WrongUseError:
@@ -207,5 +209,5 @@ def up(case: Case) -> About:
 
 def fixes(case: Case) -> About:
     """The body tells of teams and agents that something was healed of; to tell it is the host's."""
-    named = {(fix.team, fix.agent): None for fix in case.order(requests.FixesBody).fixes if fix.team}
+    named = {(fix.team, fix.agent): None for fix in case.order(FixesBody).fixes if fix.team}
     return About(on=(_HOST, *(case.target(*key) for key in named)))

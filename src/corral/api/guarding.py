@@ -10,7 +10,7 @@ from corral.api.kept_finders import KeptFinders
 from corral.api.member_finders import MemberFinders
 
 if TYPE_CHECKING:
-    from corral.api.app import Services
+    from corral.api.services import Services
     from corral.service.authority import Authority
 
 

@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from corral.api import answers, hook_answers, requests
+from corral.api.hook_bodies import RegisterHooksBody
 from corral.domain.errors import NotFoundError
 from corral.domain.hook_dialects import DIALECTS, dialect
 from corral.domain.msg import name_of
@@ -40,7 +41,7 @@ class HookApi:
         return answers.json(hook_answers.Told(messages=told, sent=offer.words or None))
 
     async def register_hooks(self, request: Request) -> Response:
-        order = await requests.body(request, requests.RegisterHooksBody)
+        order = await requests.body(request, RegisterHooksBody)
         program = request.path_params["program"]
         note = await self._hooks.register(requests.caller(request), program, order.directory, remove=order.remove)
         return answers.json(hook_answers.Registered(program=program, directory=order.directory, note=note))

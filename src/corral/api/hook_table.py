@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corral.api.endpoint import Endpoint, Parameter
 from corral.api.hook_answers import HookAnswer, Registered, Told
-from corral.api.requests import RegisterHooksBody
+from corral.api.hook_bodies import RegisterHooksBody
 
 HOOKS = (
     Endpoint(

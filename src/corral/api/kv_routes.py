@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from corral.api import answers, kv_answers, requests
+from corral.api.kv_bodies import TransactionBody
 from corral.api.process_routes import while_heard
 from corral.domain.errors import WrongUseError
 from corral.domain.records import Team
@@ -33,7 +34,7 @@ class KvApi:
         return answers.json(kv_answers.Values(revision=revision, values=values))
 
     async def change_values(self, request: Request) -> Response:
-        wanted = (await requests.body(request, requests.TransactionBody)).transaction()
+        wanted = (await requests.body(request, TransactionBody)).transaction()
         who = requests.caller(request)
         revision, changed = await self._kv.transact(who, self._team(request), wanted)
         return answers.json(kv_answers.Changed(revision=revision, changed=changed))

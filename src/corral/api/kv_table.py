@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from corral.api import kv_answers, requests
+from corral.api import kv_answers
 from corral.api.endpoint import STREAM, TEAM, Endpoint, Parameter
+from corral.api.kv_bodies import TransactionBody
 
 _PREFIX = Parameter("prefix", "only keys that begin so")
 
@@ -22,7 +23,7 @@ KV = (
         handler="change_values",
         summary="put and remove values in one transaction, if keys are as they were seen",
         parameters=TEAM,
-        body=requests.TransactionBody,
+        body=TransactionBody,
         answers=(kv_answers.Changed,),
     ),
     Endpoint(

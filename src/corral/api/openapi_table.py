@@ -8,11 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from corral.api import openapi_answers as told
-from corral.api import process_answers, requests
+from corral.api import process_answers
 from corral.api.audit_table import AUDIT
 from corral.api.coordination_table import COORDINATION
+from corral.api.daemon_bodies import FixesBody
 from corral.api.endpoint import AGENT, CWD, PROCESS, SINCE, STREAM, TEAM, WORK, Endpoint, Parameter, flag
 from corral.api.member_table import MEMBERS
+from corral.api.process_bodies import ExecBody
+from corral.api.team_bodies import AgentsBody, ChosenBody, DownBody, ForkBody, RemoveBody, RestartBody, UpBody
 from corral.api.team_table import TEAMS
 from corral.service.agents import CaughtUp, LoggedOutput
 from corral.service.down import Receipt
@@ -28,7 +31,7 @@ ENDPOINTS = (
         handler="execute",
         summary="run a command in an agent's workspace, environment and containment",
         parameters=AGENT,
-        body=requests.ExecBody,
+        body=ExecBody,
         answers=(process_answers.Execution,),
     ),
     Endpoint(
@@ -146,7 +149,7 @@ ENDPOINTS = (
         path="/v1/up",
         handler="up",
         summary="start the team of a corral.toml, or what is missing of it",
-        body=requests.UpBody,
+        body=UpBody,
         answers=(UpResult,),
         how=WORK,
     ),
@@ -155,7 +158,7 @@ ENDPOINTS = (
         path="/v1/down",
         handler="down",
         summary="take a team down and prove that nothing is left",
-        body=requests.DownBody,
+        body=DownBody,
         answers=(Receipt,),
         how=WORK,
     ),
@@ -164,7 +167,7 @@ ENDPOINTS = (
         path="/v1/stop",
         handler="stop",
         summary="stop agents; they stay in the team",
-        body=requests.AgentsBody,
+        body=AgentsBody,
         answers=(told.AgentsDone,),
         how=WORK,
     ),
@@ -173,7 +176,7 @@ ENDPOINTS = (
         path="/v1/restart",
         handler="restart",
         summary="stop agents and start them again",
-        body=requests.RestartBody,
+        body=RestartBody,
         answers=(told.AgentsDone,),
         how=WORK,
     ),
@@ -182,7 +185,7 @@ ENDPOINTS = (
         path="/v1/fork",
         handler="fork",
         summary="a new agent beside another, with the same declaration and the other's past",
-        body=requests.ForkBody,
+        body=ForkBody,
         answers=(Forked,),
         how=WORK,
     ),
@@ -191,7 +194,7 @@ ENDPOINTS = (
         path="/v1/rm",
         handler="remove",
         summary="remove agents from the team",
-        body=requests.RemoveBody,
+        body=RemoveBody,
         answers=(told.AgentsRemoved,),
         how=WORK,
     ),
@@ -200,7 +203,7 @@ ENDPOINTS = (
         path="/v1/pause",
         handler="pause",
         summary="make agents stand still, with everything they started",
-        body=requests.ChosenBody,
+        body=ChosenBody,
         answers=(told.AgentsHeld,),
         how=WORK,
     ),
@@ -209,7 +212,7 @@ ENDPOINTS = (
         path="/v1/resume",
         handler="resume",
         summary="let paused agents go on",
-        body=requests.ChosenBody,
+        body=ChosenBody,
         answers=(told.AgentsHeld,),
         how=WORK,
     ),
@@ -283,7 +286,7 @@ ENDPOINTS = (
         path="/v1/doctor/fixes",
         handler="note_fixes",
         summary="take down what `corral doctor --fix` did",
-        body=requests.FixesBody,
+        body=FixesBody,
         answers=(told.Noted,),
     ),
     Endpoint(

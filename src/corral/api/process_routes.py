@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from corral.api import answers, process_answers, requests
+from corral.api.process_bodies import ExecBody
 from corral.domain.errors import WrongUseError
 from corral.domain.line_patterns import Pattern
 from corral.domain.process_output import BASE64
@@ -32,7 +33,7 @@ class ProcessApi:
         self._processes = processes
 
     async def execute(self, request: Request) -> Response:
-        order = await requests.body(request, requests.ExecBody, requests.MAX_EXEC_BODY)
+        order = await requests.body(request, ExecBody, requests.MAX_EXEC_BODY)
         team, agent, cwd = _whose(request)
         if not agent:
             raise WrongUseError("which agent?", "name it: agent=AGENT, and team=TEAM if it is in several")

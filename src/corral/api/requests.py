@@ -9,19 +9,16 @@ import os
 import re
 import socket
 from collections.abc import Mapping
-from typing import Annotated, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qs, parse_qsl
 
 import msgspec
-from msgspec import Meta
 from starlette.requests import ClientDisconnect, Request
 
 from corral.domain.errors import WrongUseError
 from corral.domain.identity import PERSON, REFUSED, Identity
-from corral.domain.kv import Transaction
 from corral.domain.records import Who
 from corral.ports.dialogs import Peer
-from corral.service.process_orders import DEFAULT_LIMIT, Wanted
 from corral.service.sight import EVERYTHING, Sight
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -56,154 +53,10 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Base of every body: a field nobody knows is an error, not a guess."""
 
 
-class UpBody(Body, frozen=True):
-    """`POST /v1/up`"""
-
-    file: str
-    text: str
-    agents: list[str] = []
-    restart_changed: bool = False
-    dry_run: bool = False
-    wait: Annotated[float | None, Meta(description="seconds to wait for agents that are pending")] = None
-    environment: dict[str, str] = {}
-
-
-class DownBody(Body, frozen=True):
-    """`POST /v1/down`"""
-
-    team: str | None = None
-    file: str | None = None
-    cwd: str = ""
-    grace: float | None = None
-    discard: bool = False
-
-
-class ChosenBody(Body, frozen=True):
-    """`POST /v1/pause`, `/v1/resume`: some agents of a team, or all of them"""
-
-    team: str | None = None
-    cwd: str = ""
-    agents: list[str] = []
-    all: bool = False
-
-
-class AgentsBody(ChosenBody, frozen=True):
-    """`POST /v1/stop`"""
-
-    grace: float | None = None
-
-
-class RestartBody(AgentsBody, frozen=True):
-    """`POST /v1/restart`"""
-
-    fresh: Annotated[bool, Meta(description="begin new conversations, instead of going on with those there were")] = (
-        False
-    )
-
-
-class ForkBody(Body, frozen=True):
-    """`POST /v1/fork`"""
-
-    agent: str
-    name: str
-    team: str | None = None
-    cwd: str = ""
-    prompt: str = ""
-
-
-class RemoveBody(AgentsBody, frozen=True):
-    """`POST /v1/rm`"""
-
-    discard: bool = False
-    force: bool = False
-
-
-class Fix(Body, frozen=True):
-    """Something that the doctor tried to heal."""
-
-    check: str
-    subject: str
-    message: str
-    fixed: bool
-    team: str = ""
-    agent: str = ""
-
-
-class FixesBody(Body, frozen=True):
-    """`POST /v1/doctor/fixes`"""
-
-    fixes: list[Fix]
-
-
 class Input(Body, frozen=True):
     """Bytes that are no text."""
 
     base64: bytes
-
-
-class ExecBody(Body, frozen=True):
-    """`POST /v1/exec`: a command, and how it is to be run. Either `command` or `argv` is needed."""
-
-    command: Annotated[str | None, Meta(description="a command for bash")] = None
-    argv: Annotated[list[str], Meta(description="a program and its arguments, without a shell")] = []
-    process_id: Annotated[
-        str, Meta(description="an id of the caller's choice: a request that arrives twice starts one process")
-    ] = ""
-    timeout: Annotated[
-        float | None,
-        Meta(
-            description="seconds until the answer comes, if the command has not ended before; it goes on. null: never"
-        ),
-    ] = None
-    background: Annotated[bool, Meta(description="answer at once")] = False
-    tty: Annotated[bool, Meta(description="give it a terminal")] = False
-    columns: int = 120
-    rows: int = 40
-    workdir: Annotated[str, Meta(description="absolute, or relative to the agent's workspace")] = ""
-    env: Annotated[dict[str, str], Meta(description="variables besides those of the agent")] = {}
-    stdin: Annotated[bool, Meta(description="keep its standard input open, to be written to")] = False
-    input: Annotated[str | Input | None, Meta(description="its whole standard input, at most 16 MiB")] = None
-    limit: Annotated[int, Meta(description="most bytes of output in the answer, up to 16 MiB")] = DEFAULT_LIMIT
-
-    def wanted(self) -> Wanted:
-        """What the use case is asked for."""
-        given = self.input
-        return Wanted(
-            command=self.command,
-            argv=self.argv,
-            process=self.process_id,
-            timeout=self.timeout,
-            background=self.background,
-            tty=self.tty,
-            columns=self.columns,
-            rows=self.rows,
-            workdir=self.workdir,
-            environment=self.env,
-            stdin=self.stdin,
-            input=given.base64 if isinstance(given, Input) else None if given is None else given.encode(),
-            limit=self.limit,
-        )
-
-
-class RegisterHooksBody(Body, frozen=True):
-    """`POST /v1/hooks/PROGRAM/register`"""
-
-    directory: Annotated[str, Meta(description="where the coding agent works; an absolute path")]
-    remove: Annotated[bool, Meta(description="take them out again")] = False
-
-
-class TransactionBody(Body, frozen=True):
-    """`POST /v1/kv`: values to put, keys to remove, and what that relies on"""
-
-    puts: Annotated[dict[str, str | Input], Meta(description="values by key: text, or bytes as base64")] = {}
-    drops: Annotated[list[str], Meta(description="keys to remove")] = []
-    if_revisions: Annotated[
-        dict[str, int], Meta(description="the revision that a key must have; 0: it must not be there")
-    ] = {}
-
-    def transaction(self) -> Transaction:
-        puts = {key: value.base64 if isinstance(value, Input) else value.encode() for key, value in self.puts.items()}
-        return Transaction(if_revisions=self.if_revisions, puts=puts, drops=self.drops)
 
 
 def header(request: Request, name: bytes) -> str:

@@ -3,14 +3,14 @@
 import os
 
 from corral.cli.command import AGENTS, INTEGER, SECONDS, TEAM, Argument, Command, Invocation, Option
-from corral.cli.failure import of_several
 from corral.cli.meant_paths import remark_on_paths
 from corral.cli.output import plain, say, write_bytes, write_json
 from corral.cli.proc_targets import Whose, whose
+from corral.cli.several import to_each
 from corral.cli.table import lines, on_one_line
 from corral.client.answers import Record, ask, ask_unparsed
 from corral.client.wire import ANSWER_SECONDS, path_word
-from corral.domain.errors import CorralError, WrongUseError
+from corral.domain.errors import WrongUseError
 
 _AGENT = Option(
     "agent",
@@ -103,23 +103,13 @@ def release(invocation: Invocation) -> int:
 
 
 def _with_each(invocation: Invocation, verb: str, told: str) -> int:
-    """Each for itself: one that is gone keeps no other."""
     of, token = whose(invocation), invocation.integer("token")
-    done: list[Record] = []
-    failures: list[CorralError] = []
-    for lease in invocation.words("LEASE"):
-        try:
-            done.append(ask(of.places, "POST", _about(of, lease, verb), {"token": token}))
-        except CorralError as error:
-            failures.append(error)
-    if invocation.json and done:
-        write_json(done if len(invocation.words("LEASE")) > 1 else done[0])
-    elif not invocation.json:
-        for answer in done:
-            say(f"{answer.get('lease')}: {told.format(expires_at=answer.get('expires_at'))}")
-    if failures:
-        raise of_several(failures)
-    return 0
+    return to_each(
+        invocation,
+        "LEASE",
+        lambda lease: ask(of.places, "POST", _about(of, lease, verb), {"token": token}),
+        lambda answer: f"{answer.get('lease')}: {told.format(expires_at=answer.get('expires_at'))}",
+    )
 
 
 def _about(of: Whose, lease: str, verb: str) -> str:

@@ -4,15 +4,15 @@ import os
 import sys
 
 from corral.cli.command import PROCESSES, SECONDS, Argument, Command, Invocation, Option
-from corral.cli.failure import of_several
 from corral.cli.output import plain, remark, say, write_json
 from corral.cli.proc_list import LIST, state
 from corral.cli.proc_output import OUTPUT
 from corral.cli.proc_stream import TIMED_OUT, code_of
 from corral.cli.proc_targets import OF_AGENT, whose
-from corral.client.answers import Record, ask
+from corral.cli.several import to_each
+from corral.client.answers import ask
 from corral.client.wire import ANSWER_SECONDS
-from corral.domain.errors import CorralError, ResidueError, WrongUseError
+from corral.domain.errors import ResidueError, WrongUseError
 
 _ID = Argument("ID", summary="the process", offers=PROCESSES)
 _DEFAULT_GRACE = 5.0
@@ -94,23 +94,14 @@ def kill(invocation: Invocation) -> int:
 
 
 def remove(invocation: Invocation) -> int:
-    """Each for itself: one that cannot be removed keeps no other."""
     of = whose(invocation)
-    removed: list[Record] = []
-    failures: list[CorralError] = []
-    for process in invocation.words("ID"):
-        try:
-            removed.append(ask(of.places, "DELETE", of.about(process)))
-        except CorralError as error:
-            failures.append(error)
-    if invocation.json and removed:
-        write_json(removed)
-    elif not invocation.json:
-        for answer in removed:
-            say(f"{answer.get('process_id')}: removed")
-    if failures:
-        raise of_several(failures)
-    return 0
+    return to_each(
+        invocation,
+        "ID",
+        lambda process: ask(of.places, "DELETE", of.about(process)),
+        lambda answer: f"{answer.get('process_id')}: removed",
+        always_list=True,
+    )
 
 
 WAIT = Command(

@@ -4,14 +4,14 @@ import os
 import sys
 
 from corral.cli.command import AGENTS, INTEGER, NUMBER, SECONDS, TEAM, Argument, Command, Invocation, Option
-from corral.cli.failure import of_several
 from corral.cli.output import plain, remark, say, write_json
 from corral.cli.proc_targets import whose
+from corral.cli.several import to_each
 from corral.cli.task_shown import listed, shown
 from corral.cli.team_targets import of_team
 from corral.client.answers import Record, ask
 from corral.client.wire import ANSWER_SECONDS, path_word
-from corral.domain.errors import CorralError, WrongUseError
+from corral.domain.errors import WrongUseError
 
 _LARGEST = 64 << 10
 _STATES = ("ready", "waiting", "delayed", "claimed", "done", "dead")
@@ -99,23 +99,13 @@ def _change(invocation: Invocation, what: str, body: Record) -> int:
 
 
 def rm(invocation: Invocation) -> int:
-    """Each for itself: one that cannot go keeps no other."""
     of, force = of_team(invocation), "1" if invocation.flag("force") else "0"
-    done: list[Record] = []
-    failures: list[CorralError] = []
-    for task in invocation.words("TASK"):
-        try:
-            done.append(ask(of.places, "DELETE", of.request(f"/v1/tasks/{path_word(task)}", ("force", force))))
-        except CorralError as error:
-            failures.append(error)
-    if invocation.json and done:
-        write_json(done if len(invocation.words("TASK")) > 1 else done[0])
-    elif not invocation.json:
-        for answer in done:
-            say(f"{answer.get('task')} is removed")
-    if failures:
-        raise of_several(failures)
-    return 0
+    return to_each(
+        invocation,
+        "TASK",
+        lambda task: ask(of.places, "DELETE", of.request(f"/v1/tasks/{path_word(task)}", ("force", force))),
+        lambda answer: f"{answer.get('task')} is removed",
+    )
 
 
 def ls(invocation: Invocation) -> int:

@@ -13,7 +13,7 @@ MISSING, NONE, EMPTY, BARE, NORMAL = "missing", "none", "empty", "bare", "normal
 
 
 class Facts(Protocol):
-    """What was seen at the path; see `ports.keeper.Repository`."""
+    """What was seen at the path; see `ports.workspace.Repository`."""
 
     @property
     def kind(self) -> str: ...

@@ -13,8 +13,8 @@ from corral.domain.limits import NO_LIMITS, Limits
 from corral.failpoint import point
 from corral.keeper.runtimes import Runtimes
 from corral.ports.containment import PROCESS, SYSTEMD, TMUX, Admission, Containment, Placement
-from corral.ports.keeper import Launch, TeamOrder
 from corral.ports.recording import Launches
+from corral.ports.runs import Launch, TeamOrder
 from corral.ports.runtime import Session
 
 log = logging.getLogger("corral.keeper")

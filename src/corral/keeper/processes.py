@@ -20,12 +20,12 @@ from corral.keeper.confining import through
 from corral.keeper.tools import HostTools
 from corral.ports.checking import CHECK_PREFIX
 from corral.ports.containment import HOST
-from corral.ports.keeper import ExitStatus
 from corral.ports.merging import GATE_PREFIX
 from corral.ports.notices import NOTICE_PREFIX
 from corral.ports.processes import RUN_PREFIX, Execution, OutputPage, Process, ProcessOrder
 from corral.ports.recording import Launches
 from corral.ports.reports import Degraded, ProcessCount, ProcessEnded, Report
+from corral.ports.runs import ExitStatus
 
 log = logging.getLogger("corral.keeper")
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from corral.domain.errors import CorralError
 from corral.domain.line_patterns import Pattern
 from corral.domain.terminal_text import TextCleaner
-from corral.ports.keeper import ReadyOrder
+from corral.ports.runs import ReadyOrder
 
 log = logging.getLogger("corral.keeper")
 

@@ -11,9 +11,9 @@ from corral.keeper.ready_rules import Eyes
 from corral.keeper.runtimes import Runtimes
 from corral.keeper.tools import HostTools
 from corral.ports.checking import CHECK_PREFIX
-from corral.ports.keeper import ReadyOrder
 from corral.ports.processes import ProcessOrder
 from corral.ports.recording import Launches
+from corral.ports.runs import ReadyOrder
 
 #: A command that has not said in so long whether the run is ready is ended, and asked again later.
 _COMMAND_SECONDS = 30.0

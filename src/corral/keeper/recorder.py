@@ -14,7 +14,7 @@ from functools import partial
 from corral.domain.last_output import missing_end
 from corral.domain.last_question import QuestionFilter
 from corral.domain.terminal_text import TextCleaner
-from corral.ports.keeper import LogPage
+from corral.ports.output import LogPage
 from corral.ports.recording import Log
 
 _FLUSH_SECONDS = 0.1

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from corral.domain.errors import RefusedError
-from corral.ports.keeper import ExitStatus, Presence
 from corral.ports.keyboard import Keyboard
+from corral.ports.runs import ExitStatus, Presence
 from corral.ports.runtime import Runtime, Screen, Session, SessionOrder, TerminalRuntime, View
 from corral.ports.sessions import GuestTerminal, Picture, SeatOrder
 

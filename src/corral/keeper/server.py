@@ -33,32 +33,19 @@ from corral.keeper.tools import HostTools
 from corral.keeper.typing_verbs import TypingVerbs
 from corral.peer import peer_of
 from corral.ports import wire
+from corral.ports.census import Bystander, Check
+from corral.ports.files import SeenFile
 from corral.ports.history import AskedMerge, FileHistory
-from corral.ports.keeper import (
-    PROTOCOL,
-    Bystander,
-    Check,
-    Ended,
-    Hello,
-    HostPorts,
-    Inventory,
-    Launch,
-    Listening,
-    LogPage,
-    ReadyOrder,
-    Repository,
-    SeenFile,
-    Started,
-    TeamOrder,
-    TerminalShown,
-    Workspace,
-    WorkspaceRemoval,
-)
+from corral.ports.keeper import PROTOCOL, Hello
 from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.memory import HostMemory
+from corral.ports.output import LogPage, TerminalShown
 from corral.ports.processes import Execution, Process, ProcessOrder
 from corral.ports.reports import Report
+from corral.ports.resources import HostPorts, Listening
+from corral.ports.runs import Ended, Inventory, Launch, ReadyOrder, Started, TeamOrder
 from corral.ports.usage import Usage
+from corral.ports.workspace import Repository, Workspace, WorkspaceRemoval
 
 log = logging.getLogger("corral.keeper")
 

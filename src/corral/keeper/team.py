@@ -39,20 +39,10 @@ from corral.keeper.survivors import Survivors
 from corral.keeper.told_records import TeamRecords
 from corral.keeper.tools import HostTools
 from corral.keeper.typing import Typist
-from corral.ports.keeper import (
-    Ended,
-    ExitStatus,
-    Inventory,
-    Launch,
-    LogPage,
-    ReadyOrder,
-    Run,
-    Started,
-    TeamOrder,
-    TerminalShown,
-)
 from corral.ports.notices import NOTICE_PREFIX, NOTICES
+from corral.ports.output import LogPage, TerminalShown
 from corral.ports.reports import Degraded, KeyboardChanged, Report, RunExited, RunReady, ServerChanged
+from corral.ports.runs import Ended, ExitStatus, Inventory, Launch, ReadyOrder, Run, Started, TeamOrder
 from corral.ports.runtime import Session, SessionOrder
 from corral.ports.usage import Usage
 

@@ -19,8 +19,8 @@ from corral.domain.activity import PROTOCOL, TRANSCRIPT
 from corral.domain.conversations import Transcripts
 from corral.domain.told_records import RecordRule, last_told
 from corral.ports.conversations import TranscriptOrder
-from corral.ports.keeper import Told
 from corral.ports.reports import RecordsSaid, Report
+from corral.ports.runs import Told
 from corral.ports.transcripts import TranscriptFiles
 
 log = logging.getLogger("corral.keeper")

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 from corral.domain.access import Obstacles
 from corral.ports.casts import OpenCasts
+from corral.ports.census import Bystander
 from corral.ports.containment import Containment
 from corral.ports.conversations import ConversationsSeen
 from corral.ports.dialogs import Behind
+from corral.ports.files import SeenFile
 from corral.ports.history import AskedMerge, FileHistory
-from corral.ports.keeper import Bystander, HostPorts, Listening, SeenFile
 from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.merging import MergeGit
 from corral.ports.processes import Processes, ProcessListener
 from corral.ports.recording import Launches, Log
+from corral.ports.resources import HostPorts, Listening
 from corral.ports.runtime import Runtime, RuntimeListener, TerminalRuntime
 from corral.ports.transcripts import TranscriptFiles
 from corral.ports.workspace import Workspaces

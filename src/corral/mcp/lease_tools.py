@@ -39,10 +39,7 @@ _FREE = record(
 
 def lease_acquire(arguments: Arguments) -> Call:
     """`corral lease acquire`"""
-    wait = arguments["wait"]
-    assert isinstance(wait, int | float)
-    body = {"patterns": arguments["patterns"], "shared": arguments["shared"], "wait": wait}
-    return Call(method="POST", path="/v1/leases", body=body, wait=float(wait))
+    return _wanted(arguments, "/v1/leases")
 
 
 def lease_release(arguments: Arguments) -> Call:
@@ -75,10 +72,14 @@ def _name(path: str) -> bytes:
 
 def lease_wait(arguments: Arguments) -> Call:
     """`corral lease wait`"""
+    return _wanted(arguments, "/v1/leases/wait")
+
+
+def _wanted(arguments: Arguments, path: str) -> Call:
     wait = arguments["wait"]
     assert isinstance(wait, int | float)
     body = {"patterns": arguments["patterns"], "shared": arguments["shared"], "wait": wait}
-    return Call(method="POST", path="/v1/leases/wait", body=body, wait=float(wait))
+    return Call(method="POST", path=path, body=body, wait=float(wait))
 
 
 def lease_list(_: Arguments) -> Call:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from corral.domain.limits import NO_LIMITS, Limits
-from corral.ports.keeper import Check, Ended
+from corral.ports.census import Check
+from corral.ports.runs import Ended
 from corral.ports.usage import Usage
 
 #: The levels, the best first: a scope of systemd's, a cgroup of our own, nothing but a marker.

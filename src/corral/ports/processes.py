@@ -13,7 +13,8 @@ import msgspec
 from corral.domain.bindings import ANY_PORT
 from corral.domain.confinement import NO_CONFINES, Confines
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS
-from corral.ports.keeper import ExitStatus, Record
+from corral.ports.record import Record
+from corral.ports.runs import ExitStatus
 
 #: The run of an agent without a terminal is a process too, called so and by its run. It is no command of the agent.
 RUN_PREFIX = "run-"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from corral.ports.keeper import LogPage
+from corral.ports.output import LogPage
 
 
 class Log(Protocol):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from corral.ports.keeper import ExitStatus, Presence, Record, Run, Told
+from corral.ports.record import Record
+from corral.ports.runs import ExitStatus, Presence, Run, Told
 
 
 class RunExited(Record, frozen=True, tag="exited"):

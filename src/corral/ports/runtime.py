@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from corral.ports.keeper import ExitStatus, Presence
 from corral.ports.keyboard import Keyboard
+from corral.ports.runs import ExitStatus, Presence
 from corral.ports.sessions import GuestTerminals, Pictures
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corral.ports.keeper import Record
+from corral.ports.record import Record
 
 
 class Pressure(Record, frozen=True, omit_defaults=False):

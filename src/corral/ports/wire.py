@@ -10,7 +10,7 @@ import struct
 
 import msgspec
 
-from corral.ports.keeper import Record
+from corral.ports.record import Record
 from corral.ports.reports import Report
 
 _LENGTH = struct.Struct("!I")

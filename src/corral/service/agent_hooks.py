@@ -24,7 +24,7 @@ from corral.domain.hook_words import words_of
 from corral.domain.leases import Party
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
 from corral.domain.writes import NoAccess, Refusal
-from corral.ports.keeper import SeenFile
+from corral.ports.files import SeenFile
 from corral.ports.store import Change, Item
 from corral.service.context import Context
 from corral.service.hook_notices import HookNotices

@@ -13,7 +13,7 @@ from corral.domain.errors import CorralError, RefusedError
 from corral.domain.records import Agent, NewEvent, Who
 from corral.domain.terminals import NO_TERMINAL
 from corral.ports.dialogs import Peer
-from corral.ports.keeper import LogEntry, TerminalShown
+from corral.ports.output import LogEntry, TerminalShown
 from corral.service import worktrees
 from corral.service.context import Context
 from corral.service.outfit import fit_out

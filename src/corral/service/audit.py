@@ -28,6 +28,7 @@ from corral.domain.audit_terms import AuditTerms
 from corral.domain.errors import CorralError
 from corral.domain.timestamps import timestamp
 from corral.ports.audit import AuditTrail, Reached
+from corral.service.audit_disk import Disk
 from corral.service.audit_shipping import Shipping
 
 log = logging.getLogger("corral.audit")
@@ -43,8 +44,6 @@ _CROWDED = 2_000
 _BATCH, _AT_ONCE = 1_000, 64
 #: What nobody waits for is written so soon, or with so many others, or with the next that somebody waits for.
 _SOON_SECONDS, _SOON_ENTRIES = 0.02, 32
-#: So soon what nobody waits for is on the disk.
-_SYNC_SECONDS = 1.0
 _PAGE = 500
 
 
@@ -82,14 +81,11 @@ class Audit:
         self._soon: asyncio.TimerHandle | None = None
         #: Why the last write failed; None if it did not.
         self._trouble: CorralError | None = None
-        #: The last entry that was written, and the last one that is on the disk.
-        self._written = self._synced = 0
+        #: The last entry that was written.
+        self._written = 0
         #: How many entries no signature vouches for, when the last was written.
         self._unsigned = 0
-        self._sync_waiters: list[tuple[int, asyncio.Future[None]]] = []
-        self._syncing = False
-        self._syncer: asyncio.Task[None] | None = None
-        self._sync_timer: asyncio.TimerHandle | None = None
+        self._disk = Disk(trail, self._background, lambda: self._written, self._not_synced)
         self._checkpoint_timer: asyncio.TimerHandle | None = None
         self._grew = asyncio.Event()
 
@@ -113,7 +109,7 @@ class Audit:
         """
         note = self._note(who, verb, on, allowed, rule, outcome, detail or {}, secrets.token_hex(8))
         number = await self._asked(note)
-        self._begin_sync()
+        self._disk.begin()
         return Decision(note=note, number=number)
 
     async def decided_each(
@@ -130,16 +126,12 @@ class Audit:
         trace = secrets.token_hex(8)
         notes = [self._note(who, verb, on, allowed, rule, outcome, detail or {}, trace) for on, rule in each]
         number = await self._asked(*notes)
-        self._begin_sync()
+        self._disk.begin()
         return Decision(note=notes[-1], number=number)
 
     async def durable(self, decision: Decision) -> None:
         """Return when the decision is on the disk. Raises if it never will be."""
-        if decision.number > self._synced:
-            arrived: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._sync_waiters.append((decision.number, arrived))
-            self._begin_sync()
-            await arrived
+        await self._disk.arrival(decision.number)
 
     def done(self, decision: Decision, outcome: str, detail: Mapping[str, object] | None = None) -> None:
         """Tell what came of a decision: an entry with the same trace id. It is written in its turn."""
@@ -302,48 +294,17 @@ class Audit:
                 written.set_result(first + at)
         self._grew.set()
         self._grew = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        if self._sync_timer is None:
-            self._sync_timer = loop.call_later(_SYNC_SECONDS, self._sync_in_time)
+        self._disk.begin_in_time()
         self._unsigned = reached.unsigned
         if self._checkpoint_timer is None:
-            self._checkpoint_timer = loop.call_later(self._terms.checkpoint_every, self._checkpoint_in_time)
+            self._checkpoint_timer = asyncio.get_running_loop().call_later(
+                self._terms.checkpoint_every, self._checkpoint_in_time
+            )
 
-    # The disk
+    def _not_synced(self, error: CorralError) -> None:
+        self._trouble = error
 
-    def _sync_in_time(self) -> None:
-        self._sync_timer = None
-        if self._synced < self._written:
-            self._begin_sync()
-
-    def _begin_sync(self) -> None:
-        if not self._syncing:
-            self._syncing = True
-            self._syncer = self._background.spawn(self._sync_all(), name="audit sync")
-
-    async def _sync_all(self) -> None:
-        try:
-            while self._synced < self._written:
-                try:
-                    self._synced = await self._trail.sync()
-                except CorralError as error:
-                    self._trouble = error
-                    for _, arrived in self._sync_waiters:
-                        if not arrived.done():
-                            arrived.set_exception(error)
-                            arrived.exception()
-                    self._sync_waiters.clear()
-                    return
-                waiters, self._sync_waiters = self._sync_waiters, []
-                for number, arrived in waiters:
-                    if number > self._synced:
-                        self._sync_waiters.append((number, arrived))
-                    elif not arrived.done():
-                        arrived.set_result(None)
-                if not self._sync_waiters:
-                    return  # the timer takes care of what nobody waits for
-        finally:
-            self._syncing = False
+    # Checkpoints
 
     def _checkpoint_in_time(self) -> None:
         self._checkpoint_timer = None
@@ -411,12 +372,12 @@ class Audit:
 
     async def close(self) -> None:
         """Write, sign and ship what there is."""
-        for timer in (self._sync_timer, self._checkpoint_timer):
-            if timer is not None:
-                timer.cancel()
+        self._disk.forget_the_rest()
+        if self._checkpoint_timer is not None:
+            self._checkpoint_timer.cancel()
         if self._line:
             self._begin_writing()
-        for under_way in (self._writer, self._syncer):
+        for under_way in (self._writer, self._disk.syncer):
             if under_way is not None:
                 await under_way
         if self._line or self._lost:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from corral.domain.leases import Lease
 from corral.domain.records import Team, Who
 from corral.domain.task_records import CLOSED
-from corral.ports.keeper import Check, Residue
+from corral.ports.census import Check, Residue
 from corral.service.lease_claims import locks_of
 from corral.service.leases import LeaseService
 from corral.service.msg import Msg

@@ -15,7 +15,10 @@ from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.port_blocks import AgentKey
 from corral.domain.records import Agent, NewEvent, Who
 from corral.failpoint import point
-from corral.ports.keeper import Bystander, Check, Ended, Keeper, Residue, WorkspaceRemoval
+from corral.ports.census import Bystander, Check, Residue
+from corral.ports.keeper import Keeper
+from corral.ports.runs import Ended
+from corral.ports.workspace import WorkspaceRemoval
 from corral.service import worktrees
 from corral.service.belongings import Belongings, GivenBack
 from corral.service.context import Context

@@ -14,7 +14,7 @@ import msgspec
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.port_blocks import AgentKey, Block, Blocks, Pool, check_name
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Who
-from corral.ports.keeper import HostPorts, Listening
+from corral.ports.resources import HostPorts, Listening
 from corral.ports.store import Change, Item
 from corral.service.context import Context
 from corral.service.ledger import Ledger

@@ -19,7 +19,8 @@ from corral.domain.records import Agent, NewEvent, Team, Who
 from corral.domain.spec import SHARED, WORKTREE, AgentSpec, TeamSpec
 from corral.failpoint import point
 from corral.own_command import own_program
-from corral.ports.keeper import Keeper, Workspace
+from corral.ports.keeper import Keeper
+from corral.ports.workspace import Workspace
 from corral.service.context import Context
 from corral.service.port_blocks import PortBlocks, Survey
 from corral.service.progress import Progress, Tell

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from corral.domain.enforcement import NO_ENFORCEMENT
 from corral.domain.records import Agent, Team
 from corral.domain.spec import WORKTREE
-from corral.ports.keeper import Bystander, Keeper, Workspace, WorkspaceRemoval
+from corral.ports.census import Bystander
+from corral.ports.keeper import Keeper
+from corral.ports.workspace import Workspace, WorkspaceRemoval
 from corral.service.context import Context
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection
 from corral.domain import activity
 from corral.domain.activity import OUTPUT, SCREEN, UNKNOWN, Said
 from corral.domain.states import LIVE
-from corral.ports.keeper import Run, Told
 from corral.ports.reports import ActivityChanged, RecordsSaid
+from corral.ports.runs import Run, Told
 from corral.supervise.registry import Registry
 
 _Key = tuple[str, str]

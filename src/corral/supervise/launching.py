@@ -17,7 +17,7 @@ from corral.domain.errors import CorralError
 from corral.domain.moments import Moment
 from corral.domain.records import PROMPT_WAITING, SUPERVISOR, Agent, NewEvent, Who
 from corral.failpoint import point
-from corral.ports.keeper import Launch, Started
+from corral.ports.runs import Launch, Started
 from corral.supervise.confines import confines_of, enforced_of
 from corral.supervise.conversations import Begun, Conversations
 from corral.supervise.keepers import Keepers

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from corral.domain.errors import UnavailableError
 from corral.ports.keeper import Hello, Keeper
 from corral.ports.reports import Report
 
+_T = TypeVar("_T")
+_ATTEMPTS = 3
 #: Opens a connection, starting a keeper if there is none: (on_report, on_lost) → keeper.
 Connect = Callable[[Callable[[Report], None], Callable[[], None]], Awaitable[Keeper]]
 
@@ -31,6 +33,19 @@ class Link(Protocol):
     @property
     def connected(self) -> Keeper | None:
         """The keeper if there is a connection now; opens none."""
+
+
+async def insist(link: Link, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
+    """Do something idempotent through a link, and again with the next keeper if one dies meanwhile."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        keeper = await link.open()
+        try:
+            return await act(keeper)
+        except UnavailableError:
+            # Another connection means that the keeper died. The same one means that tmux is silent.
+            if attempt == _ATTEMPTS or link.connected is keeper:
+                raise
+    raise AssertionError("unreachable")
 
 
 class KeeperLink:

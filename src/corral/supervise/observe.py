@@ -15,8 +15,8 @@ from corral.domain.records import (
     Team,
 )
 from corral.domain.terminals import NO_TERMINAL
-from corral.ports.keeper import ExitStatus, Inventory, ReadyOrder, Run
-from corral.ports.reports import ProcessEnded, RunReady
+from corral.ports.reports import Degraded, ProcessEnded, RunReady
+from corral.ports.runs import ExitStatus, Inventory, ReadyOrder, Run
 from corral.supervise.confines import confines_of
 
 
@@ -51,6 +51,19 @@ def process_ended(findings: Findings, report: ProcessEnded) -> None:
             agent=report.agent,
             outcome="unknown" if code is None else "ok",
             data={"process": report.process, "exit_code": code},
+        )
+    )
+
+
+def degraded(findings: Findings, report: Degraded) -> None:
+    """A keeper goes on with less than was asked for: that is told."""
+    findings.events.append(
+        NewEvent(
+            event="agent.degraded",
+            team=report.team,
+            agent=report.agent,
+            outcome="degraded",
+            data={"reason": report.why},
         )
     )
 

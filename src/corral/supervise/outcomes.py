@@ -8,7 +8,7 @@ from dataclasses import replace
 from corral.domain import lifecycle, states
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import Agent, NewEvent, Who
-from corral.ports.keeper import Ended, Run
+from corral.ports.runs import Ended, Run
 from corral.supervise import observe
 from corral.supervise.observe import Findings
 from corral.supervise.registry import Registry

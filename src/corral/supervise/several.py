@@ -15,24 +15,17 @@ from corral.domain.errors import CorralError
 from corral.domain.limits import Limits
 from corral.domain.records import Agent
 from corral.ports.casts import RecordingOrder
+from corral.ports.census import Bystander, Check
 from corral.ports.checking import LastKey
 from corral.ports.dialogs import Announced
-from corral.ports.keeper import (
-    Bystander,
-    Check,
-    Ended,
-    Inventory,
-    Keeper,
-    Launch,
-    Listening,
-    Started,
-    TeamOrder,
-    WorkspaceRemoval,
-)
+from corral.ports.keeper import Keeper
 from corral.ports.memory import HostMemory
 from corral.ports.processes import Process
+from corral.ports.resources import Listening
+from corral.ports.runs import Ended, Inventory, Launch, Started, TeamOrder
 from corral.ports.sessions import SharedSession
 from corral.ports.usage import Usage
+from corral.ports.workspace import WorkspaceRemoval
 from corral.supervise.routes import BY_AGENT, BY_ORDER, BY_PATH, BY_RUN, NOT_OF_A_TEAM, TO_THE_OWNER
 
 #: The agents of the team as they are now, by name.

@@ -19,7 +19,7 @@ from corral.domain.moments import Moment
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Who
 from corral.domain.terminals import TMUX
 from corral.failpoint import point
-from corral.ports.keeper import Ended, Keeper, Launch, Started, TeamOrder
+from corral.ports.keeper import Keeper
 from corral.ports.reports import (
     ActivityChanged,
     Degraded,
@@ -32,13 +32,14 @@ from corral.ports.reports import (
     RunReady,
     ServerChanged,
 )
+from corral.ports.runs import Ended, Launch, Started, TeamOrder
 from corral.supervise import observe
 from corral.supervise.activity import Activities
 from corral.supervise.conversations import Conversations
 from corral.supervise.keepers import Connect, Keepers
 from corral.supervise.launching import Launching
 from corral.supervise.line import Line
-from corral.supervise.link import Link
+from corral.supervise.link import insist
 from corral.supervise.looking import Looking
 from corral.supervise.observe import Findings
 from corral.supervise.outcomes import Outcomes, event_of
@@ -54,7 +55,6 @@ _T = TypeVar("_T")
 
 #: Seconds between asking an agent to end and ending it by force.
 DEFAULT_GRACE = 5.0
-_ATTEMPTS = 3
 #: How long a new daemon waits to have seen its teams before it takes requests; tmux has 5 s to answer.
 _FIRST_LOOK_SECONDS = 8.0
 
@@ -246,23 +246,11 @@ class Supervisor:
 
     async def insist(self, team: str, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
         """Do something idempotent through the keeper of a team, and again with the next one if it dies meanwhile."""
-        return await self._insist(self.keepers.of(team), act)
+        return await insist(self.keepers.of(team), act)
 
     async def insist_for(self, user: str, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
         """As `insist`, through the keeper of whoever asks: what it is about may be of no team."""
-        return await self._insist(self.keepers.of_user(user), act)
-
-    @staticmethod
-    async def _insist(link: Link, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
-        for attempt in range(1, _ATTEMPTS + 1):
-            keeper = await link.open()
-            try:
-                return await act(keeper)
-            except UnavailableError:
-                # Another connection means that the keeper died. The same one means that tmux is silent.
-                if attempt == _ATTEMPTS or link.connected is keeper:
-                    raise
-        raise AssertionError("unreachable")
+        return await insist(self.keepers.of_user(user), act)
 
     # What keepers tell
 
@@ -303,15 +291,7 @@ class Supervisor:
             self.on_keyboard(report)
         elif isinstance(report, Degraded):
             log.warning("%s/%s: %s", report.team, report.agent, report.why)
-            findings.events.append(
-                NewEvent(
-                    event="agent.degraded",
-                    team=report.team,
-                    agent=report.agent,
-                    outcome="degraded",
-                    data={"reason": report.why},
-                )
-            )
+            observe.degraded(findings, report)
 
     async def _follow(self, findings: Findings) -> None:
         """Write findings down and set in motion what follows from them."""

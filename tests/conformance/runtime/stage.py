@@ -18,8 +18,8 @@ from corral.adapters.tmux.runtime import TmuxRuntime
 from corral.domain.environment import team_markers
 from corral.domain.last_question import CALL, QUESTION
 from corral.domain.terminal_text import TextCleaner
-from corral.ports.keeper import ExitStatus
 from corral.ports.processes import Process
+from corral.ports.runs import ExitStatus
 from corral.ports.runtime import Runtime, Session, SessionOrder
 
 TMUX, PLAIN = "tmux", "none"

@@ -9,7 +9,7 @@ import pytest
 
 from corral.adapters.procfs import processes as proc
 from corral.domain.errors import NotFoundError
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from corral.ports.runtime import Session, SessionOrder
 from tests.conformance.runtime.stage import PATIENCE, PLAIN, TMUX, Stage, only
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from corral.domain.errors import CorralError, RefusedError
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from corral.ports.runtime import Session
 from tests.conformance.runtime.stage import PLAIN, TMUX, Stage, only
 

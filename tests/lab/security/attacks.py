@@ -6,9 +6,12 @@ on a server where ann has the team `shop` up. `Ground` has names for what is the
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+import pytest
 
 from tests.lab.support.shared import system
 from tests.support.waiting import wait_for
@@ -119,6 +122,35 @@ class Attack:
     #: What must be said, as a regular expression.
     says: str
     told: Trail | Outcome | Event | Syslog | Nowhere
+
+
+def kept_out(name: str, who: str, what: str, *, says: str = "Permission denied", by: str = "the kernel") -> Attack:
+    """What nothing of Corral's hears of."""
+    return Attack(name=name, who=who, what=what, says=says, told=Nowhere(by=by))
+
+
+def denied(name: str, who: str, what: str, *, says: str, verb: str, rule: str) -> Attack:
+    """What the policy denies, and the trail has."""
+    return Attack(name=name, who=who, what=what, says=says, told=Trail(verb=verb, rule=rule))
+
+
+def asked(
+    verb: str, rule: str, who: str, line: str, says: str = "may .* only|may not", *, terminal: bool = False
+) -> Attack:
+    """What a command of Corral's asks, and the policy denies."""
+    what = f"script -qec 'corral {line}' /dev/null" if terminal else f"corral {line}"
+    return denied(f"{line} ({who})", who, what, says=says, verb=verb, rule=rule)
+
+
+def fruitless(name: str, who: str, what: str, *, says: str, verb: str, outcome: str) -> Attack:
+    """What the policy allows, and what comes to nothing."""
+    return Attack(name=name, who=who, what=what, says=says, told=Outcome(verb=verb, outcome=outcome))
+
+
+def each(table: Sequence[Attack]) -> pytest.MarkDecorator:
+    """A test of every row."""
+    names = [attack.name.replace(" ", "-").replace("/", ".") for attack in table]
+    return pytest.mark.parametrize("attack", table, ids=names)
 
 
 def entries(since: str) -> list[Entry]:

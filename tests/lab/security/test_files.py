@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.lab.security.attacks import BEN, DAEMON, WEB, Attack, Nowhere, Outcome, Syslog, Trail
+from tests.lab.security.attacks import BEN, DAEMON, WEB, Attack, Syslog, denied, each, fruitless, kept_out
 from tests.lab.security.ground import BEN as BENS
 from tests.lab.security.ground import Ground
 from tests.lab.support.people import repository, spec
@@ -18,66 +18,64 @@ ROOTS = "/srv/corral /srv/corral/ann /etc/corral /usr/local/libexec/corral /var/
 WORKSPACE = '"verb": "workspace", "user": "ben", "group": "ben", "mode": "0770"'
 
 TABLE = (
-    Attack(
-        name="a file, a link or a directory in any place of Corral's",
-        who=BEN,
-        what=f"for one in {PLACES} {ROOTS}; do touch $one/owned && exit; ln -s /etc $one/owned && exit;"
+    kept_out(
+        "a file, a link or a directory in any place of Corral's",
+        BEN,
+        f"for one in {PLACES} {ROOTS}; do touch $one/owned && exit; ln -s /etc $one/owned && exit;"
         " mkdir $one/owned && exit; done; exit 1",
         says=DENIED,
-        told=Nowhere(),
     ),
-    Attack(
-        name="a place of Corral's moved away",
-        who=BEN,
-        what=f"for one in {PLACES} {ROOTS}; do mv $one $one.owned && exit; rmdir $one && exit;"
+    kept_out(
+        "a place of Corral's moved away",
+        BEN,
+        f"for one in {PLACES} {ROOTS}; do mv $one $one.owned && exit; rmdir $one && exit;"
         " chmod 777 $one && exit; done; exit 1",
         says=DENIED,
-        told=Nowhere(),
     ),
-    Attack(
-        name="the socket of the daemon taken away, and one's own put there",
-        who=BEN,
-        what="rm -f /run/corral/daemon.sock || mv /run/corral/daemon.sock /run/corral/owned"
+    kept_out(
+        "the socket of the daemon taken away, and one's own put there",
+        BEN,
+        "rm -f /run/corral/daemon.sock || mv /run/corral/daemon.sock /run/corral/owned"
         " || chmod 777 /run/corral/daemon.sock || ln -sf /tmp/owned /run/corral/daemon.sock",
         says=DENIED,
-        told=Nowhere(),
     ),
-    Attack(
-        name="the trail and the journal, as files",
-        who=BEN,
-        what="for one in /var/lib/corral/audit/00000000000000000001.jsonl /var/lib/corral/corral.db; do"
+    kept_out(
+        "the trail and the journal, as files",
+        BEN,
+        "for one in /var/lib/corral/audit/00000000000000000001.jsonl /var/lib/corral/corral.db; do"
         " echo '{}' >>$one && exit; truncate -s 0 $one && exit; rm -f $one && exit;"
         " cp $one /tmp/owned && exit; done; exit 1",
         says=DENIED,
-        told=Nowhere(),
     ),
-    Attack(
-        name="the trail and the journal, as files, by an agent",
-        who=WEB,
-        what="echo '{}' >>/var/lib/corral/audit/00000000000000000001.jsonl || rm -f /var/lib/corral/corral.db",
+    kept_out(
+        "the trail and the journal, as files, by an agent",
+        WEB,
+        "echo '{}' >>/var/lib/corral/audit/00000000000000000001.jsonl || rm -f /var/lib/corral/corral.db",
         says=DENIED,
-        told=Nowhere(),
     ),
-    Attack(
-        name="the trail, by the API",
-        who=BEN,
-        what="$RAW DELETE /v1/audit '' || $RAW POST /v1/audit '{}' || $RAW PUT /v1/events '{}'",
+    fruitless(
+        "the trail, by the API",
+        BEN,
+        "$RAW DELETE /v1/audit '' || $RAW POST /v1/audit '{}' || $RAW PUT /v1/events '{}'",
         says="^40.*Method Not Allowed",
-        told=Outcome(verb="unknown", outcome="400"),
+        verb="unknown",
+        outcome="400",
     ),
-    Attack(
-        name="the journal, by telling of repairs that nobody made",
-        who=BEN,
-        what="$RAW POST /v1/doctor/fixes '{\"fixes\": []}'",
+    denied(
+        "the journal, by telling of repairs that nobody made",
+        BEN,
+        "$RAW POST /v1/doctor/fixes '{\"fixes\": []}'",
         says="junior.host",
-        told=Trail(verb="note_fixes", rule="junior.host"),
+        verb="note_fixes",
+        rule="junior.host",
     ),
-    Attack(
-        name="the journal, by hooks in the name of somebody's agent",
-        who=BEN,
-        what="$RAW POST '/v1/hooks/claude?event=PreToolUse&team=shop&agent=api' '{}'",
+    denied(
+        "the journal, by hooks in the name of somebody's agent",
+        BEN,
+        "$RAW POST '/v1/hooks/claude?event=PreToolUse&team=shop&agent=api' '{}'",
         says="^40",
-        told=Trail(verb="hear_hook", rule="junior.join"),
+        verb="hear_hook",
+        rule="junior.join",
     ),
     Attack(
         name="a link in one's own place, where the helper makes a workspace",
@@ -93,12 +91,13 @@ TABLE = (
         says="wrong_use",
         told=Syslog(identifier="corral-helper", line='a request: .*"wrong_use"'),
     ),
-    Attack(
-        name="a worktree where a link leads out of one's place",
-        who=BEN,
-        what="cd ~/trap && corral up; code=$?; corral down --team trap --discard; exit $code",
+    fruitless(
+        "a worktree where a link leads out of one's place",
+        BEN,
+        "cd ~/trap && corral up; code=$?; corral down --team trap --discard; exit $code",
         says=".",
-        told=Outcome(verb="up", outcome="200"),
+        verb="up",
+        outcome="200",
     ),
 )
 
@@ -116,7 +115,7 @@ def planted(ground: Ground) -> Iterator[None]:
     system("rm", "-rf", "/srv/corral/ben/planted", "/srv/corral/ben/trap", f"{BENS.home}/trap")
 
 
-@pytest.mark.parametrize("attack", TABLE, ids=lambda attack: attack.name.replace(" ", "-"))
+@each(TABLE)
 def test_nothing_is_planted_edited_or_swapped(planted: None, fails: Callable[[Attack], None], attack: Attack) -> None:
     before = os.stat("/etc"), sorted(os.listdir("/srv/corral/ann/shop"))
     fails(attack)

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 
-import pytest
-
-from tests.lab.security.attacks import BEN, DAEMON, WEB, Attack, Nowhere, Outcome, Syslog, Trail
+from tests.lab.security.attacks import BEN, DAEMON, WEB, Attack, Syslog, denied, each, fruitless, kept_out
 
 START = '{"verb": "keeper_stop", "user": "ann"}'
 SILENT = "sudo, which tells nobody of who may not ask without a password (-n)"
@@ -34,12 +32,12 @@ TABLE = (
         says="incorrect password|no password was provided|not in the sudoers",
         told=Syslog(identifier="sudo", line="ben : .*COMMAND=/usr/local/libexec/corral/helper"),
     ),
-    Attack(
-        name="the helper by sudo, as an agent",
-        who=WEB,
-        what=f"echo '{START}' | sudo -n $HELPER",
+    kept_out(
+        "the helper by sudo, as an agent",
+        WEB,
+        f"echo '{START}' | sudo -n $HELPER",
         says="password is required|not allowed|no new privileges",
-        told=Nowhere(by=SILENT),
+        by=SILENT,
     ),
     Attack(
         name="the helper without sudo",
@@ -48,13 +46,12 @@ TABLE = (
         says="refused",
         told=told("the helper is run by sudo, as root"),
     ),
-    Attack(
-        name="another program than the helper",
-        who=DAEMON,
-        what="sudo -n id || sudo -n sh -c id || sudo -n $HELPER --version || sudo -n -u ann id"
-        " || sudo -n -e /etc/shadow",
+    kept_out(
+        "another program than the helper",
+        DAEMON,
+        "sudo -n id || sudo -n sh -c id || sudo -n $HELPER --version || sudo -n -u ann id || sudo -n -e /etc/shadow",
         says="password is required|not allowed",
-        told=Nowhere(by=SILENT),
+        by=SILENT,
     ),
     wrong("the helper for root", '{"verb": "keeper_start", "user": "root"}'),
     wrong("the helper for itself", '{"verb": "keeper_start", "user": "corral"}'),
@@ -87,23 +84,25 @@ TABLE = (
         says="not allowed|password is required",
         told=Syslog(identifier="sudo", line="corral : "),
     ),
-    Attack(
-        name="the environment of one's own commands, for what others run",
-        who=BEN,
-        what=f"cd $TRAP && env {TRICKS} PATH=$PATH corral ps; cd $TRAP && corral ps; test -e /tmp/owned",
+    fruitless(
+        "the environment of one's own commands, for what others run",
+        BEN,
+        f"cd $TRAP && env {TRICKS} PATH=$PATH corral ps; cd $TRAP && corral ps; test -e /tmp/owned",
         says=".",
-        told=Outcome(verb="list_agents", outcome="200"),
+        verb="list_agents",
+        outcome="200",
     ),
-    Attack(
-        name="modules in a directory where the daemon's user works",
-        who=DAEMON,
-        what="cd $TRAP && corral ps; test -e /tmp/owned",
+    denied(
+        "modules in a directory where the daemon's user works",
+        DAEMON,
+        "cd $TRAP && corral ps; test -e /tmp/owned",
         says=".",
-        told=Trail(verb="list_agents", rule="not_a_member"),
+        verb="list_agents",
+        rule="not_a_member",
     ),
 )
 
 
-@pytest.mark.parametrize("attack", TABLE, ids=lambda attack: attack.name.replace(" ", "-"))
+@each(TABLE)
 def test_the_helper_does_nothing_for_who_should_not_ask(fails: Callable[[Attack], None], attack: Attack) -> None:
     fails(attack)

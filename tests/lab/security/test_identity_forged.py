@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 
-import pytest
-
-from tests.lab.security.attacks import BEN, SPY, WEB, Attack, Trail
+from tests.lab.security.attacks import BEN, SPY, WEB, Attack, Trail, denied, each
 
 ALONE = "env -u CORRAL_CREDENTIAL_FILE -u CORRAL_TEAM -u CORRAL_AGENT"
 
@@ -84,17 +82,18 @@ TABLE = (
         "$RAW GET /v1/agents '' \"x-corral-credential: $(printf '%.0s.' $(seq 50000))\"",
         "with a credential that is none",
     ),
-    Attack(
-        name="headers that other programs believe",
-        who=BEN,
-        what="$RAW POST /v1/daemon/stop '{}' 'x-forwarded-user: root' 'authorization: Bearer root'"
+    denied(
+        "headers that other programs believe",
+        BEN,
+        "$RAW POST /v1/daemon/stop '{}' 'x-forwarded-user: root' 'authorization: Bearer root'"
         " 'x-forwarded-for: 127.0.0.1' 'x-remote-user: root' 'x-corral-user: root' 'x-corral-uid: 0'",
         says="junior.host",
-        told=Trail(verb="stop_daemon", rule="junior.host"),
+        verb="stop_daemon",
+        rule="junior.host",
     ),
 )
 
 
-@pytest.mark.parametrize("attack", TABLE, ids=lambda attack: attack.name.replace(" ", "-"))
+@each(TABLE)
 def test_nobody_is_taken_for_somebody_else(fails: Callable[[Attack], None], attack: Attack) -> None:
     fails(attack)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.lab.security.attacks import BEN, SPY, WEB, Attack, Outcome, Trail
+from tests.lab.security.attacks import BEN, SPY, WEB, Attack, Outcome, asked, denied, fruitless
 from tests.lab.security.ground import Ground
 
 #: What tmux, a shell, git, systemd or a path would do something with.
@@ -29,48 +29,40 @@ TABLE = (
     *(named("a team called", name, up(name)) for name in HOSTILE),
     *(named("an agent called", name, up("names", name)) for name in HOSTILE),
     named("a branch", "--upload-pack", up("names", more="[merge]\ntarget = '--upload-pack=touch /tmp/owned'\n")),
-    Attack(
-        name="a message with a format of tmux",
-        who=BEN,
-        what="corral send mill/spy '#(touch /tmp/owned)'; corral ps >/dev/null; test -e /tmp/owned",
+    fruitless(
+        "a message with a format of tmux",
+        BEN,
+        "corral send mill/spy '#(touch /tmp/owned)'; corral ps >/dev/null; test -e /tmp/owned",
         says="",
-        told=Outcome(verb="send", outcome="200"),
+        verb="send",
+        outcome="200",
     ),
-    Attack(
-        name="a title with a format of tmux",
-        who=BEN,
-        what="""corral send mill/spy "printf '\\033]2;#(touch /tmp/ow''ned)\\007'";"""
+    fruitless(
+        "a title with a format of tmux",
+        BEN,
+        """corral send mill/spy "printf '\\033]2;#(touch /tmp/ow''ned)\\007'";"""
         " corral ps --wide >/dev/null; corral logs mill/spy >/dev/null; test -e /tmp/owned",
         says="",
-        told=Outcome(verb="send", outcome="200"),
+        verb="send",
+        outcome="200",
     ),
-    Attack(
-        name="a lease in a team of others",
-        who=BEN,
-        what="corral lease acquire --team shop '**'",
-        says="may take part in the work of",
-        told=Trail(verb="acquire_lease", rule="junior.join"),
-    ),
-    Attack(
-        name="a task in a team of others",
-        who=BEN,
-        what="corral task add --team shop owned",
-        says="may take part in the work of",
-        told=Trail(verb="add_task", rule="junior.join"),
-    ),
-    Attack(
-        name="a lease of a file that is outside of the team's",
-        who=WEB,
-        what="corral lease acquire ../../../../etc/shadow",
+    asked("acquire_lease", "junior.join", BEN, "lease acquire --team shop '**'", "may take part in the work of"),
+    asked("add_task", "junior.join", BEN, "task add --team shop owned", "may take part in the work of"),
+    fruitless(
+        "a lease of a file that is outside of the team's",
+        WEB,
+        "corral lease acquire ../../../../etc/shadow",
         says="corral: ",
-        told=Outcome(verb="acquire_lease", outcome="400"),
+        verb="acquire_lease",
+        outcome="400",
     ),
-    Attack(
-        name="commands that another agent is to pay for",
-        who=SPY,
-        what="for one in 1 2 3; do corral exec shop/api -- sleep 100 && exit; done; exit 1",
+    denied(
+        "commands that another agent is to pay for",
+        SPY,
+        "for one in 1 2 3; do corral exec shop/api -- sleep 100 && exit; done; exit 1",
         says="no team shop is up",
-        told=Trail(verb="execute", rule="not_asked"),
+        verb="execute",
+        rule="not_asked",
     ),
 )
 

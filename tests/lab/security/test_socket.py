@@ -3,9 +3,7 @@
 import shlex
 from collections.abc import Callable
 
-import pytest
-
-from tests.lab.security.attacks import BEN, CLEO, WEB, Attack, Event, Outcome, Trail
+from tests.lab.security.attacks import BEN, CLEO, WEB, Attack, Event, denied, each, fruitless
 from tests.lab.security.ground import ANN, Ground
 from tests.lab.support.users import User
 
@@ -64,39 +62,43 @@ TABLE = (
         "no HTTP",
         WEB,
     ),
-    Attack(
-        name="JSON as deep as it goes",
-        who=BEN,
-        what="$RAW POST /v1/up \"$(head -c 100000 /dev/zero | tr '\\0' '[')\"",
+    fruitless(
+        "JSON as deep as it goes",
+        BEN,
+        "$RAW POST /v1/up \"$(head -c 100000 /dev/zero | tr '\\0' '[')\"",
         says="^400",
-        told=Outcome(verb="up", outcome="400"),
+        verb="up",
+        outcome="400",
     ),
-    Attack(
-        name="a path out of the API",
-        who=BEN,
-        what="$RAW GET /v1/recordings/..%2f..%2f..%2f..%2fetc%2fpasswd ''"
+    fruitless(
+        "a path out of the API",
+        BEN,
+        "$RAW GET /v1/recordings/..%2f..%2f..%2f..%2fetc%2fpasswd ''"
         " || $RAW GET '/v1/../../etc/passwd' '' || $RAW GET /v1/processes/..%2f..%2fcorral.db/output ''",
         says="^40",
-        told=Outcome(verb="unknown", outcome="404"),
+        verb="unknown",
+        outcome="404",
     ),
-    Attack(
-        name="a verb that there is not",
-        who=BEN,
-        what='$RAW PATCH /v1/members/ben \'{"role": "owner"}\'',
+    fruitless(
+        "a verb that there is not",
+        BEN,
+        '$RAW PATCH /v1/members/ben \'{"role": "owner"}\'',
         says="Method Not Allowed",
-        told=Outcome(verb="unknown", outcome="400"),
+        verb="unknown",
+        outcome="400",
     ),
-    Attack(
-        name="a role in one's own body",
-        who=BEN,
-        what='$RAW PUT /v1/members/ben \'{"role": "owner"}\'',
+    denied(
+        "a role in one's own body",
+        BEN,
+        '$RAW PUT /v1/members/ben \'{"role": "owner"}\'',
         says="^403",
-        told=Trail(verb="member_add", rule="gives_too_much"),
+        verb="member_add",
+        rule="gives_too_much",
     ),
 )
 
 
-@pytest.mark.parametrize("attack", TABLE, ids=lambda attack: attack.name.replace(" ", "-"))
+@each(TABLE)
 def test_the_daemon_stands_whatever_is_sent(ground: Ground, fails: Callable[[Attack], None], attack: Attack) -> None:
     fails(attack)
     assert ANN.run("corral", "ps").returncode == 0

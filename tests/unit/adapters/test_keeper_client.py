@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from corral.adapters.unix_keeper import client, patience
+from corral.adapters.unix_keeper import calling, client, patience
 from corral.adapters.unix_keeper.client import KeeperClient
 from corral.client import wire as command_line
 from corral.domain.errors import UnavailableError
 from corral.ports import wire
-from corral.ports.keeper import Ended
+from corral.ports.runs import Ended
 from corral.service import reaching
 
 Reply = Callable[[wire.Call, asyncio.StreamWriter], None]
@@ -68,7 +68,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_answered_in_one_piece_fails_while_the_command_still_waits() -> None:
-    for call in (client.SEND_SECONDS, client.QUICK_SECONDS):
+    for call in (calling.SEND_SECONDS, calling.QUICK_SECONDS):
         assert reaching.OPEN_SECONDS + call < command_line.ANSWER_SECONDS
 
 

@@ -9,8 +9,8 @@ import pytest
 from corral.adapters.files.launch import LaunchFiles
 from corral.adapters.subprocess.runtime import ProcessRuntime
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
-from corral.ports.keeper import ExitStatus
 from corral.ports.processes import ProcessOrder
+from corral.ports.runs import ExitStatus
 from corral.ports.runtime import Session, SessionOrder
 from tests.support.scripted_processes import ScriptedProcesses
 

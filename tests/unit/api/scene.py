@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from corral.adapters.sqlite.store import SqliteStore
-from corral.api.app import Services, make_app
+from corral.api.app import make_app
 from corral.api.server import DaemonServer
+from corral.api.services import Services
 from corral.client.wire import Chunks
 from corral.domain.moments import Moment
 from corral.domain.waits import Waits

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from corral.domain.port_blocks import Pool
-from corral.ports.keeper import Listening
+from corral.ports.resources import Listening
 from tests.support.records import PERSON
 from tests.unit.api.scene import Scene, play
 

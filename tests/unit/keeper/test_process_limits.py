@@ -9,8 +9,8 @@ import pytest
 
 from corral.domain.errors import NotFoundError, RefusedError
 from corral.keeper.processes import TeamProcesses
-from corral.ports.keeper import ExitStatus
 from corral.ports.processes import Process, ProcessListener, ProcessOrder
+from corral.ports.runs import ExitStatus
 from tests.support.scripted_processes import ScriptedProcesses
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import pytest
 
 from corral.domain.errors import NotFoundError
 from corral.keeper.processes import TeamProcesses
-from corral.ports.keeper import ExitStatus
 from corral.ports.processes import OutputPage, Process, ProcessListener, ProcessOrder, Survivor
 from corral.ports.reports import ProcessCount, Report
+from corral.ports.runs import ExitStatus
 
 if TYPE_CHECKING:
     from corral.keeper.tools import HostTools

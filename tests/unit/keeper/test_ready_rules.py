@@ -10,7 +10,7 @@ import pytest
 from corral.domain.errors import CorralError
 from corral.domain.ready_rules import ReadyRule
 from corral.keeper.ready_rules import Eyes, RuleWatches
-from corral.ports.keeper import ReadyOrder
+from corral.ports.runs import ReadyOrder
 
 P = ParamSpec("P")
 

@@ -4,7 +4,7 @@ import asyncio
 
 from corral.domain import last_question
 from corral.keeper.recorder import Recorder
-from corral.ports.keeper import LogPage
+from corral.ports.output import LogPage
 
 
 class Log:

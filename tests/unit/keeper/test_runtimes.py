@@ -8,7 +8,7 @@ import pytest
 
 from corral.domain.errors import NotFoundError
 from corral.keeper.runtimes import Runtimes
-from corral.ports.keeper import ExitStatus, Presence
+from corral.ports.runs import ExitStatus, Presence
 from corral.ports.runtime import Screen, Session, SessionOrder, TerminalRuntime, View
 
 OF_TMUX, PLAIN = "aaaaaaaaaaaa", "bbbbbbbbbbbb"

@@ -11,9 +11,12 @@ from corral.domain.access import Obstacles
 from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.ports.casts import RecordingOrder
 from corral.ports.dialogs import Peer, Pressed, ScreenSeen
-from corral.ports.keeper import PROTOCOL, ExitStatus, Hello, HostPorts, Inventory, Listening, SeenFile
+from corral.ports.files import SeenFile
+from corral.ports.keeper import PROTOCOL, Hello
 from corral.ports.links import RealPath, SymbolicLink, SymbolicLinks
 from corral.ports.processes import Execution, OutputPage, Process, ProcessOrder, Survivor
+from corral.ports.resources import HostPorts, Listening
+from corral.ports.runs import ExitStatus, Inventory
 
 
 @dataclass

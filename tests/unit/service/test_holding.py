@@ -13,7 +13,7 @@ from corral.domain import states
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import PROMPT_HELD, PROMPT_SENDING, PROMPT_SENT, PROMPT_WAITING, Agent
 from corral.places import Places
-from corral.ports.keeper import ReadyOrder
+from corral.ports.runs import ReadyOrder
 from corral.service.context import Context
 from corral.service.holding import AgentHeld, Holding
 from corral.supervise.registry import Registry

@@ -13,7 +13,8 @@ from corral.domain.errors import CorralError, NotFoundError, RefusedError, Wrong
 from corral.domain.port_blocks import Block, Pool
 from corral.domain.records import Agent
 from corral.places import Places
-from corral.ports.keeper import Keeper, Listening
+from corral.ports.keeper import Keeper
+from corral.ports.resources import Listening
 from corral.service.context import Context
 from corral.service.ledger import Ledger
 from corral.service.port_blocks import PortBlocks

@@ -10,8 +10,8 @@ import pytest
 from corral.adapters.sqlite.store import SqliteStore
 from corral.domain import activity, states
 from corral.domain.activity import HOOK, IDLE, TRANSCRIPT, WAITING, WORKING, Activity, Said
-from corral.ports.keeper import Told
 from corral.ports.reports import ActivityChanged, RecordsSaid
+from corral.ports.runs import Told
 from corral.supervise.activity import Activities
 from corral.supervise.registry import Registry
 from tests.support.records import AGENT, PERSON, TEAM

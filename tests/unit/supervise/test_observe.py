@@ -7,8 +7,8 @@ import pytest
 
 from corral.domain import states
 from corral.domain.records import PROMPT_SENDING, PROMPT_WAITING, Agent
-from corral.ports.keeper import ExitStatus, Inventory, Run
 from corral.ports.reports import RunReady
+from corral.ports.runs import ExitStatus, Inventory, Run
 from corral.supervise import observe
 from tests.support.records import AGENT
 

@@ -11,24 +11,14 @@ import pytest
 from corral.domain.errors import UnavailableError
 from corral.domain.limits import NO_LIMITS
 from corral.ports.casts import RecordingOrder
+from corral.ports.census import Bystander, Check, Residue
 from corral.ports.checking import LastKey
 from corral.ports.dialogs import Announced
-from corral.ports.keeper import (
-    Bystander,
-    Check,
-    Ended,
-    ExitStatus,
-    Keeper,
-    Launch,
-    Listening,
-    ReadyOrder,
-    Residue,
-    Run,
-    Started,
-    TeamOrder,
-    WorkspaceRemoval,
-)
+from corral.ports.keeper import Keeper
 from corral.ports.memory import HostMemory
+from corral.ports.resources import Listening
+from corral.ports.runs import Ended, ExitStatus, Launch, ReadyOrder, Run, Started, TeamOrder
+from corral.ports.workspace import WorkspaceRemoval
 from corral.supervise import routes
 from corral.supervise.several import SeveralKeepers
 from tests.support.records import AGENT

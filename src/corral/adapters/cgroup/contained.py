@@ -19,7 +19,8 @@ from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.ending import Ending
 from corral.adapters.procfs.processes import Process
 from corral.domain.errors import CorralError
-from corral.ports.keeper import Check, Ended, Residue
+from corral.ports.census import Check, Residue
+from corral.ports.runs import Ended
 
 #: What left its cgroup is asked only after the others ended; it has this part of the grace period at least.
 _SWEEP_SHARE = 0.25

@@ -21,8 +21,9 @@ from corral.adapters.cgroup.tree import Cgroup, unified_name_of
 from corral.adapters.procfs.containment import ProcessContainment
 from corral.domain.errors import CorralError
 from corral.domain.limits import NO_LIMITS, Limits
+from corral.ports.census import Check
 from corral.ports.containment import CGROUP, Admission, Placement
-from corral.ports.keeper import Check, Ended
+from corral.ports.runs import Ended
 from corral.ports.usage import Usage
 
 log = logging.getLogger("corral")

@@ -17,7 +17,7 @@ from contextlib import suppress
 
 import msgspec
 
-from corral.ports.keeper import LogEntry, LogPage
+from corral.ports.output import LogEntry, LogPage
 
 ROTATE_BYTES = 8 * 1024 * 1024
 #: A page ends with the entry that brings it over this size.

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Sequence
 
-from corral.ports.keeper import SeenFile
+from corral.ports.files import SeenFile
 
 #: The contents of larger files are not read: what the file system notes of them has to do.
 _LARGEST_READ = 4 << 20

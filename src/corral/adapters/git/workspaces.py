@@ -36,7 +36,7 @@ from corral.domain.errors import BadSpecError, CorralError, RefusedError
 from corral.git import GitError
 from corral.places import Places
 from corral.ports.conversations import ForkPoint
-from corral.ports.keeper import Repository, Workspace, WorkspaceRemoval
+from corral.ports.workspace import Repository, Workspace, WorkspaceRemoval
 from corral.repository import look
 
 log = logging.getLogger("corral.keeper")

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 
 from corral.adapters.procfs import processes as proc
-from corral.ports.keeper import Bystander
+from corral.ports.census import Bystander
 
 
 def living_in(directories: Sequence[str], markers: Sequence[bytes], asking: int) -> list[Bystander]:

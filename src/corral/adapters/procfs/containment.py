@@ -26,8 +26,9 @@ from corral.domain.environment import (
 )
 from corral.domain.limits import Limits, limits_as_json
 from corral.places import Places
+from corral.ports.census import Check, Residue
 from corral.ports.containment import PROCESS, Admission, Placement
-from corral.ports.keeper import Check, Ended, Residue
+from corral.ports.runs import Ended
 from corral.ports.usage import Usage
 
 _RUN = RUN_VARIABLE.encode()

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.ports import listened_on
 from corral.domain.port_blocks import BLOCK_VARIABLE, LARGEST_BLOCK
-from corral.ports.keeper import HostPorts
+from corral.ports.resources import HostPorts
 
 _INSTANCE = b"CORRAL_INSTANCE"
 _EPHEMERAL = "/proc/sys/net/ipv4/ip_local_port_range"

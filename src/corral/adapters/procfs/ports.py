@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from corral.adapters.procfs import listening_sockets, sockets
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.listening_sockets import Port
-from corral.ports.keeper import Listening, Residue
+from corral.ports.census import Residue
+from corral.ports.resources import Listening
 
 
 class Noted:

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Sequence
 
 from corral.adapters.procfs import processes as proc
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from corral.ports.runtime import Session
 
 #: How long a shell may take to get to the program. Past that its own process is shown until somebody looks again.

@@ -20,8 +20,8 @@ from corral.adapters.subprocess.link import HostLink
 from corral.adapters.subprocess.members import Members
 from corral.adapters.subprocess.records import ProcessRecord
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError, WrongUseError
-from corral.ports.keeper import ExitStatus
 from corral.ports.processes import OutputPage, Process, ProcessOrder, Survivor
+from corral.ports.runs import ExitStatus
 
 #: How long the end of a command may take to be told, after everything of it is gone.
 _TOLD_SECONDS = 2.0

@@ -17,9 +17,9 @@ from corral.adapters.procfs.programs import exit_status, find_programs
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.domain.terminal_text import TextCleaner
-from corral.ports.keeper import ExitStatus
 from corral.ports.processes import RUN_PREFIX, Process, Processes, ProcessOrder
 from corral.ports.recording import Launches
+from corral.ports.runs import ExitStatus
 from corral.ports.runtime import RuntimeListener, Screen, Session, SessionOrder, View
 
 log = logging.getLogger("corral.keeper")

@@ -21,17 +21,19 @@ from corral.adapters.cgroup.limits import settings
 from corral.adapters.cgroup.tree import Cgroup
 from corral.adapters.procfs.processes import Process
 from corral.adapters.systemd import marks
+from corral.adapters.systemd.groups import ScopeGroups
 from corral.adapters.systemd.manager import UserManager
 from corral.adapters.systemd.own import OwnScopes
 from corral.adapters.systemd.properties import all_limits, set_limits
 from corral.adapters.systemd.scopes import Scope, Scopes
 from corral.adapters.systemd.slices import Place, Slices
-from corral.adapters.systemd.spawned import SpawnedScopes, is_spawned
+from corral.adapters.systemd.spawned import SpawnedScopes
 from corral.domain import units
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.limits import NO_LIMITS, Limits
-from corral.ports.containment import SERVERS, SYSTEMD, TMUX, Admission, Placement
-from corral.ports.keeper import Check, Ended, Residue
+from corral.ports.census import Check, Residue
+from corral.ports.containment import SYSTEMD, TMUX, Admission, Placement
+from corral.ports.runs import Ended
 from corral.ports.usage import Usage
 
 log = logging.getLogger("corral.keeper")
@@ -70,13 +72,13 @@ class SystemdContainment:
         self._sweep = sweep
         self._contained = Contained(sweep)
         self._instance = instance
-        #: The cgroup of the manager: everything that it makes is below.
-        self._top = top
         self._slices = Slices(manager, instance, agent_slice)
         self._own = OwnScopes(manager, hierarchy, self._slices)
         self._scopes = Scopes(manager, self._slices, instance, version)
         self._spawned = SpawnedScopes(manager, hierarchy, sweep.servers)
-        self._groups: dict[str, Cgroup] = {}  # by the name of the scope
+        self._groups = ScopeGroups(
+            manager, hierarchy, self._scopes, self._own, self._spawned, instance=instance, top=top
+        )
 
     @classmethod
     async def open(
@@ -118,7 +120,7 @@ class SystemdContainment:
     async def place_of(self, team: str, agent: str) -> str:
         """See `Containment.place_of`. From memory, once it is known: the bus is not asked for every command."""
         for scope in await self._scopes.of_agents(team, [agent]):
-            group = await self._group(scope)
+            group = await self._groups.of_scope(scope)
             if group is not None:
                 return group.path
         return ""
@@ -174,13 +176,13 @@ class SystemdContainment:
                 return f"it is in {group.name} and not in {scope.name}"
         # else an earlier keeper came as far as this, and then no further
         if group is not None:  # else it ended already, and its scope with it
-            self._groups[os.path.basename(group.path)] = group
+            self._groups.remember(group)
             marks.mark(group, self._instance, team, placement.agent)
         return ""
 
     async def _admit_beside(self, team: str, placement: Placement) -> str:
         """Join the scope that the agent still has, if processes of its are in it: they outlived its last run."""
-        for scope, group in self._marked(team).items():
+        for scope, group in self._groups.marked(team).items():
             if scope.agent == placement.agent and any(one.populated() for one in sparing.process_groups(group)):
                 try:
                     await asyncio.to_thread(group.admit, placement.pid)
@@ -195,7 +197,7 @@ class SystemdContainment:
         """See `Containment.limit`."""
         problems: list[str] = []
         around: set[str] = set()
-        found = await self._found(team)
+        found = await self._groups.of_team(team)
         contained = {scope.agent for scope in found}
         outside = {agent: wanted for agent, wanted in limits.items() if agent not in contained}
         problems += await self._sweep.limit(team, outside, NO_LIMITS)
@@ -248,7 +250,7 @@ class SystemdContainment:
         On the cgroup itself, and not through systemd: so it works while systemd does not answer.
         """
         scopes = await self._scopes.of_agents(team, runs.values())
-        groups = {scope.agent: [group] for scope in scopes if (group := await self._group(scope)) is not None}
+        groups = {scope.agent: [group] for scope in scopes if (group := await self._groups.of_scope(scope)) is not None}
         await self._contained.freeze(team, runs, groups, frozen=frozen)
 
     # Ending
@@ -257,9 +259,9 @@ class SystemdContainment:
         self, team: str, runs: Mapping[str, str], roots: Sequence[int], grace: float, *, spare: bool
     ) -> Ended:
         """See `Containment.end_runs`."""
-        groups = await self._of_roots(team, runs.values(), roots)
+        groups = await self._groups.of_roots(team, runs.values(), roots)
         wanted = set(runs.values())
-        scopes = {scope: group for scope, group in (await self._found(team)).items() if scope.agent in wanted}
+        scopes = {scope: group for scope, group in (await self._groups.of_team(team)).items() if scope.agent in wanted}
         for scope, group in scopes.items():
             if group is not None and group not in groups.setdefault(scope.agent, []):
                 groups[scope.agent].append(group)
@@ -271,9 +273,9 @@ class SystemdContainment:
 
     async def end_team(self, team: str, grace: float) -> Ended:
         """See `Containment.end_team`."""
-        scopes = await self._found(team)
+        scopes = await self._groups.of_team(team)
         groups = [group for group in scopes.values() if group is not None]
-        groups += await self._spawned_groups(team)
+        groups += await self._groups.made_by_tmux(team)
         await self._thaw(scopes)
         ended = await self._contained.end_team(team, grace, groups)
         await self._stop(scopes)
@@ -283,7 +285,7 @@ class SystemdContainment:
         """See `Containment.forget_team`. Slices go by themselves."""
         try:
             await self._spawned.stop(team)
-            servers = await self._servers(team)
+            servers = await self._groups.of_servers(team)
             # Panes may have started something before tmux, or we, moved them: it was born where the server was.
             await ending.end([group for group in servers.values() if group is not None], _LEFT_IN_SERVER_SECONDS)
             for name in servers:
@@ -293,7 +295,7 @@ class SystemdContainment:
 
     async def _stop(self, scopes: Iterable[Scope]) -> None:
         for scope in scopes:
-            self._groups.pop(scope.name, None)
+            self._groups.forget(scope)
         try:
             refused = await self._scopes.stop(scopes)
         except UnavailableError as error:
@@ -313,7 +315,7 @@ class SystemdContainment:
         """See `Containment.usage`."""
         agents: list[Usage] = []
         slices: set[Cgroup] = set()
-        for scope, group in (await self._found(team)).items():
+        for scope, group in (await self._groups.of_team(team)).items():
             use = usage_files.of_cgroup(group, agent=scope.agent, level=self.level) if group is not None else None
             if group is not None and use is not None:
                 agents.append(use)
@@ -337,7 +339,7 @@ class SystemdContainment:
     async def members(self, team: str) -> dict[str, list[int]]:
         """See `Containment.members`."""
         agents: dict[str, list[Cgroup]] = {}
-        for scope, group in (await self._found(team)).items():
+        for scope, group in (await self._groups.of_team(team)).items():
             if group is not None:
                 agents.setdefault(scope.agent, []).append(group)
         return await self._contained.members(team, agents)
@@ -347,14 +349,14 @@ class SystemdContainment:
         residue: list[Residue] = []
         try:
             scopes: dict[str, Cgroup | None] = {
-                scope.name: group for scope, group in (await self._found(team, strict=True)).items()
+                scope.name: group for scope, group in (await self._groups.of_team(team, strict=True)).items()
             }
             scopes.update({one.name: one.group for one in await self._spawned.of_team(team)})
-            scopes.update(await self._servers(team))
+            scopes.update(await self._groups.of_servers(team))
         except CorralError as error:
             # What systemd knows is not to be had. What is in cgroups of ours still counts.
             residue.append(Residue(kind="unit", name="corral-*.scope", why=f"cannot be checked: {error.message}"))
-            scopes = {scope.name: group for scope, group in self._marked(team).items()}
+            scopes = {scope.name: group for scope, group in self._groups.marked(team).items()}
         for name, group in scopes.items():
             why = "is active, with processes" if group is not None and group.populated() else "is active, yet empty"
             residue.append(Residue(kind="unit", name=name, why=why))
@@ -362,68 +364,3 @@ class SystemdContainment:
         if not residue:
             self._spawned.forget(team)
         return [*checks, Check(what="units", found=len(residue), residue=residue)]
-
-    # Where the cgroups are
-
-    async def _found(self, team: str, *, strict: bool = False) -> dict[Scope, Cgroup | None]:
-        """The scopes of a team with their cgroups: those that systemd names, and those that have our mark.
-
-        Without systemd the marks are what there is; `strict` raises then.
-        """
-        found: dict[Scope, Cgroup | None] = dict(self._marked(team))
-        try:
-            for scope in await self._scopes.of_team(team):
-                if scope not in found:
-                    found[scope] = await self._group(scope)
-        except CorralError as error:
-            if strict:
-                raise
-            log.warning("systemd cannot be asked for the scopes of %s: %s", team, error.message)
-        return found
-
-    def _marked(self, team: str) -> dict[Scope, Cgroup]:
-        return {
-            Scope(os.path.basename(group.path), team, agent): group
-            for agent, group in marks.marked(self._top, self._instance, team)
-        }
-
-    async def _group(self, scope: Scope) -> Cgroup | None:
-        """The cgroup of a scope, while it exists."""
-        group = self._groups.get(scope.name)
-        if group is None:
-            path = await self._manager.control_group(scope.name)
-            group = self._hierarchy.cgroup(path) if path else None
-            if group is None:
-                return None
-            self._groups[scope.name] = group
-        return group if group.exists() else None
-
-    async def _servers(self, team: str) -> dict[str, Cgroup | None]:
-        """The scopes of the team's servers, by name."""
-        found: dict[str, Cgroup | None] = {}
-        for what in SERVERS:
-            found.update(await self._own.found(units.server_scope(what, team, self._instance)))
-        return found
-
-    async def _spawned_groups(self, team: str) -> list[Cgroup]:
-        """The cgroups of the scopes that the team's tmux made; none if systemd does not answer."""
-        try:
-            return [one.group for one in await self._spawned.of_team(team) if one.group is not None]
-        except CorralError as error:
-            log.warning("systemd cannot be asked for the scopes that tmux made for %s: %s", team, error.message)
-            return []
-
-    async def _of_roots(self, team: str, agents: Iterable[str], roots: Sequence[int]) -> dict[str, list[Cgroup]]:
-        """The cgroups that first processes of ours are in, if they have the name of such a scope: no bus is needed.
-
-        Also those that the team's tmux made for them, where systemd is off: one pane, one scope.
-        """
-        names = {name: agent for agent in agents for name in units.agent_scopes(team, agent, self._instance)}
-        found: dict[str, list[Cgroup]] = {}
-        around = [group for pid in roots if (group := self._hierarchy.of_process(pid)) is not None]
-        spawned = await self._spawned_groups(team) if any(map(is_spawned, around)) else []
-        for group in around:
-            agent = "" if group in spawned else names.get(os.path.basename(group.path))
-            if agent is not None and group not in found.setdefault(agent, []):
-                found[agent].append(group)
-        return found

@@ -9,7 +9,7 @@ import socket
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.processes import Process
 from corral.peer import peer_of
-from corral.ports.keeper import Presence
+from corral.ports.runs import Presence
 
 #: What leads a process to the bus, and by it to the systemd, of its user.
 BUS_VARIABLES = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")

@@ -18,7 +18,7 @@ from corral.adapters.tmux.keyboard import answer_call
 from corral.adapters.tmux.panes import FORMAT, Census, Pane, parse_pane
 from corral.background import Background
 from corral.domain.errors import CorralError
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from corral.ports.runtime import RuntimeListener
 
 #: How long after its process ended a pane may take to show its exit status: tmux has to reap it first.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from corral.adapters.procfs.programs import exit_status
 from corral.domain.last_question import CallDetector
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from corral.ports.runtime import Session
 
 #: One line a pane. The launch file's path is the one thing about a pane that nobody can rename.

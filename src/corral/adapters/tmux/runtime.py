@@ -30,7 +30,7 @@ from corral.adapters.tmux.screens import read_picture, read_screen, read_screens
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.domain.messages import neutralised
-from corral.ports.keeper import ExitStatus
+from corral.ports.runs import ExitStatus
 from corral.ports.runtime import RuntimeListener, Screen, Session, SessionOrder, View
 from corral.ports.sessions import GuestTerminal, Picture, SeatOrder
 

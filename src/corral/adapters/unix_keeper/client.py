@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from corral.adapters.unix_keeper.calling import QUICK_SECONDS, SEND_SECONDS
 from corral.adapters.unix_keeper.checking import CheckCalls
 from corral.adapters.unix_keeper.conversations import ConversationCalls
 from corral.adapters.unix_keeper.dialogs import DialogCalls
@@ -22,38 +23,21 @@ from corral.domain.errors import CorralError, UnavailableError, from_json
 from corral.domain.limits import Limits
 from corral.peer import peer_of
 from corral.ports import wire
+from corral.ports.census import Bystander, Check
+from corral.ports.files import SeenFile
 from corral.ports.history import AskedMerge, FileHistory
-from corral.ports.keeper import (
-    Bystander,
-    Check,
-    Ended,
-    Hello,
-    HostPorts,
-    Inventory,
-    Launch,
-    Listening,
-    LogPage,
-    ReadyOrder,
-    Repository,
-    SeenFile,
-    Started,
-    TeamOrder,
-    TerminalShown,
-    Workspace,
-    WorkspaceRemoval,
-)
+from corral.ports.keeper import Hello
 from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.memory import HostMemory
+from corral.ports.output import LogPage, TerminalShown
 from corral.ports.processes import Execution, Process, ProcessOrder
 from corral.ports.reports import Report
+from corral.ports.resources import HostPorts, Listening
+from corral.ports.runs import Ended, Inventory, Launch, ReadyOrder, Started, TeamOrder
 from corral.ports.usage import Usage
+from corral.ports.workspace import Repository, Workspace, WorkspaceRemoval
 
 _T = TypeVar("_T")
-#: For calls that only look. Calls that work (start, stop, a checkout) say themselves how long they may take.
-#: What is answered in one piece (send, a screen, the way to attach) must be told of while the command still listens:
-#: these and the time for a connection (`service.agents`) together stay below `client.wire.ANSWER_SECONDS`.
-QUICK_SECONDS = 15.0
-SEND_SECONDS = 18.0
 _HELLO_SECONDS = 5.0
 _SLOW_SECONDS = 600.0
 

@@ -1,21 +1,16 @@
-"""The calls about conversations to a keeper at the other end of a stream. See `ports.conversations.Conversing`."""
+"""The calls about conversations to a keeper at the other end of a stream."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
+from corral.adapters.unix_keeper.calling import Calls
 from corral.ports.conversations import ConversationsSeen, ForkPoint, TranscriptOrder
 
-_T = TypeVar("_T")
 #: Somebody may have kept thousands of conversations, or have a large worktree, on a slow disk.
 _SECONDS = 60.0
 
 
-class ConversationCalls:
-    """Part of a client, which knows how a call is made."""
-
-    async def _call(self, answer: type[_T], verb: str, seconds: float | None = None, **arguments: Any) -> _T:
-        raise NotImplementedError
+class ConversationCalls(Calls):
+    """See `ports.conversations.Conversing`."""
 
     async def look_for_conversation(
         self,

@@ -1,24 +1,19 @@
-"""The calls about questions on screens to a keeper at the other end of a stream. See `ports.dialogs.Dialogs`."""
+"""The calls about questions on screens to a keeper at the other end of a stream."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
+from corral.adapters.unix_keeper.calling import Calls
 from corral.ports.dialogs import Announced, Peer, Pressed, ScreenSeen
 from corral.ports.merging import GateOrder, GateSeen
 
-_T = TypeVar("_T")
 #: Somebody waits for the answer: with the time for a connection it stays below `client.wire.ANSWER_SECONDS`.
 _LOOK_SECONDS, _PRESS_SECONDS, _ANNOUNCE_SECONDS = 15.0, 18.0, 30.0
 #: Besides the time that a command itself may take; others may be before it.
 _NOTICE_SECONDS = 120.0
 
 
-class DialogCalls:
-    """Part of a client, which knows how a call is made."""
-
-    async def _call(self, answer: type[_T], verb: str, seconds: float | None = None, **arguments: Any) -> _T:
-        raise NotImplementedError
+class DialogCalls(Calls):
+    """See `ports.dialogs.Dialogs`."""
 
     async def look_at_dialog(self, team: str, run: str) -> ScreenSeen:
         return await self._call(ScreenSeen, "look_at_dialog", _LOOK_SECONDS, team=team, run=run)

@@ -1,12 +1,10 @@
-"""The calls of the merge queue to a keeper at the other end of a stream. See `ports.merging.Merging`."""
+"""The calls of the merge queue to a keeper at the other end of a stream."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
+from corral.adapters.unix_keeper.calling import Calls
 from corral.ports.merging import Build, GateOrder, GateSeen, Landing, Piece, Submission
 
-_T = TypeVar("_T")
 #: Git may have to read a whole history, check a large tree out, or wait for its turn.
 _SECONDS = 900.0
 #: What somebody waits for who submits a branch.
@@ -14,11 +12,8 @@ _LOOK_SECONDS = 60.0
 _GATE_SECONDS = 30.0
 
 
-class MergeCalls:
-    """Part of a client, which knows how a call is made."""
-
-    async def _call(self, answer: type[_T], verb: str, seconds: float | None = None, **arguments: Any) -> _T:
-        raise NotImplementedError
+class MergeCalls(Calls):
+    """See `ports.merging.Merging`."""
 
     async def merge_look(self, *, repo: str, directory: str, branch: str, target: str) -> Submission:
         return await self._call(

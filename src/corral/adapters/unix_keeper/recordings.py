@@ -1,20 +1,15 @@
-"""The calls of recordings; see `ports.casts.Recordings`."""
+"""The calls of recordings."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
+from corral.adapters.unix_keeper.calling import Calls
 from corral.ports.casts import RecordingOrder, RecordingPiece, RecordingShown
 
-_T = TypeVar("_T")
 _SECONDS = 15.0
 
 
-class RecordingCalls:
-    """Part of a client, which knows how a call is made."""
-
-    async def _call(self, answer: type[_T], verb: str, seconds: float | None = None, **arguments: Any) -> _T:
-        raise NotImplementedError
+class RecordingCalls(Calls):
+    """See `ports.casts.Recordings`."""
 
     async def record(self, team: str, order: RecordingOrder) -> None:
         await self._call(type(None), "record", _SECONDS, team=team, order=order)

@@ -1,20 +1,15 @@
-"""The calls of shared terminals; see `ports.sessions.SharedSessions`."""
+"""The calls of shared terminals."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
+from corral.adapters.unix_keeper.calling import Calls
 from corral.ports.sessions import KeysTaken, SeatOrder, SessionOutput, SessionOver, SharedSession
 
-_T = TypeVar("_T")
 _LOOK_SECONDS = 10.0
 
 
-class SessionCalls:
-    """Part of a client, which knows how a call is made."""
-
-    async def _call(self, answer: type[_T], verb: str, seconds: float | None = None, **arguments: Any) -> _T:
-        raise NotImplementedError
+class SessionCalls(Calls):
+    """See `ports.sessions.SharedSessions`."""
 
     async def session_attend(self, team: str, run: str, seat: SeatOrder) -> SessionOver:
         return await self._call(SessionOver, "session_attend", None, team=team, run=run, seat=seat)

@@ -1,21 +1,16 @@
-"""The calls of typing; see `ports.typing.TypingSteps`."""
+"""The calls of typing."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
+from corral.adapters.unix_keeper.calling import Calls
 from corral.ports.typing import Typing
 
-_T = TypeVar("_T")
 #: A paste is proved within seconds; a long one into a slow program takes some more.
 _LOOK_SECONDS, _STEP_SECONDS = 10.0, 30.0
 
 
-class TypingCalls:
-    """Part of a client, which knows how a call is made."""
-
-    async def _call(self, answer: type[_T], verb: str, seconds: float | None = None, **arguments: Any) -> _T:
-        raise NotImplementedError
+class TypingCalls(Calls):
+    """See `ports.typing.TypingSteps`."""
 
     async def typing_begin(self, team: str, run: str, message: str) -> Typing:
         return await self._call(Typing, "typing_begin", _LOOK_SECONDS, team=team, run=run, message=message)
