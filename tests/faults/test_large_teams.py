@@ -19,8 +19,11 @@ _NAMES = {f"a-{number}" for number in range(1, _COUNT + 1)}
 def test_the_first_words_of_everybody_are_heard_and_every_start_is_in_the_journal(instance: Instance) -> None:
     instance.spec(toml({"a": {"command": "echo I am $CORRAL_AGENT; exec sleep 86400", "count": _COUNT}}))
     instance.run("up")
-    for name in _NAMES:
-        wait_for(lambda name=name: f"I am {name}\n" in instance.run("logs", name).stdout, 10, f"{name} is heard")
+
+    def unheard() -> list[str]:
+        return [name for name in _NAMES if f"I am {name}\n" not in instance.run("logs", name).stdout]
+
+    wait_for(lambda: not unheard(), 30, "everybody is heard")
     told = [(entry["event"], entry["agent"]) for entry in events(instance)]
     for event in ("agent.starting", "agent.started"):
         assert sorted(agent for kind, agent in told if kind == event) == sorted(_NAMES)
