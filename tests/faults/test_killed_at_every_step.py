@@ -52,6 +52,8 @@ _DOWN = (
     "daemon.census_taken",
 )
 _NAMES = {"a-1", "a-2", "a-3"}
+#: The processes of an agent of `_team`: its shell, what that left in the background, and what it waits for.
+_EACH = 3
 _SOURCE = Path(__file__).parents[2] / "src" / "corral"
 
 
@@ -115,6 +117,7 @@ def test_while_stopping_one(instance: Instance, own_directory: Path, step: str, 
     _team(instance, own_directory, terminal)
     deadly = Deadly(instance, own_directory, step)
     instance.run("up", env=deadly.environment)
+    wait_for(lambda: all(len(pids) == _EACH for pids in population(instance).values()), 10, "all are at their work")
     others = {name: pids for name, pids in population(instance).items() if name != "a-2"}
     deadly.run("stop", "--grace", "0.3", "a-2")
     deadly.recover()
