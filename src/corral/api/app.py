@@ -271,7 +271,7 @@ class _Api:
                 wait=order.wait,
                 environment=order.environment,
                 tell=tell,
-                may_go_on=lambda: requests.again(request),
+                may_go_on=partial(requests.again, request),
             )
             if not order.dry_run:
                 # Somebody is there, also if there was nothing to do.
@@ -286,7 +286,13 @@ class _Api:
         team = self._services.down.find(name=order.team or "", file=order.file or "", cwd=order.cwd)
         return self._work(
             lambda tell: self._services.down(
-                who, team, caller=requests.caller_pid(request), grace=order.grace, discard=order.discard, tell=tell
+                who,
+                team,
+                caller=requests.caller_pid(request),
+                grace=order.grace,
+                discard=order.discard,
+                tell=tell,
+                may_go_on=partial(requests.again, request),
             )
         )
 
@@ -301,7 +307,10 @@ class _Api:
         order = await requests.body(request, requests.ForkBody)
         who = requests.caller(request)
         source = find_agent(self._registry, team=order.team or "", agent=order.agent, cwd=order.cwd)
-        return self._work(lambda tell: self._services.fork(who, source, order.name, order.prompt, tell=tell))
+        again = partial(requests.again, request)
+        return self._work(
+            lambda tell: self._services.fork(who, source, order.name, order.prompt, tell=tell, may_go_on=again)
+        )
 
     async def remove(self, request: Request) -> Response:
         order = await requests.body(request, requests.RemoveBody)
@@ -310,7 +319,15 @@ class _Api:
 
         async def do(tell: Tell) -> object:
             outcomes = await self._services.agents.remove(
-                who, team, names, caller=caller, grace=order.grace, discard=order.discard, force=order.force, tell=tell
+                who,
+                team,
+                names,
+                caller=caller,
+                grace=order.grace,
+                discard=order.discard,
+                force=order.force,
+                tell=tell,
+                may_go_on=partial(requests.again, request),
             )
             return {"team": team, "agents": outcomes}
 
@@ -411,7 +428,9 @@ class _Api:
         self._services.attendance.meant(who, team, names)
 
         async def do(tell: Tell) -> object:
-            return {"team": team, "agents": await use_case(who, team, names, grace=order.grace, tell=tell)}
+            again = partial(requests.again, request)
+            outcomes = await use_case(who, team, names, grace=order.grace, tell=tell, may_go_on=again)
+            return {"team": team, "agents": outcomes}
 
         return self._work(do)
 
@@ -421,7 +440,9 @@ class _Api:
         team, names = self._chosen(order)
 
         async def do(tell: Tell) -> object:
-            return {"team": team, "agents": await use_case(who, team, names, everyone=order.all, tell=tell)}
+            again = partial(requests.again, request)
+            outcomes = await use_case(who, team, names, everyone=order.all, tell=tell, may_go_on=again)
+            return {"team": team, "agents": outcomes}
 
         return self._work(do)
 

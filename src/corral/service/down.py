@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from corral.domain import lifecycle, names, states
-from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.errors import CorralError, DeniedError, NotFoundError
 from corral.domain.port_blocks import AgentKey
 from corral.domain.records import Agent, NewEvent, Who
 from corral.failpoint import point
@@ -23,6 +23,7 @@ from corral.service.merge_work import MergeWork
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.resolve import find_team
+from corral.service.turn import MayGoOn, as_decided
 from corral.supervise.supervisor import DEFAULT_GRACE
 
 log = logging.getLogger("corral.daemon")
@@ -95,23 +96,37 @@ class Down:
             raise
 
     async def __call__(
-        self, who: Who, team: str, *, caller: int, grace: float | None, discard: bool, tell: Tell
+        self,
+        who: Who,
+        team: str,
+        *,
+        caller: int,
+        grace: float | None,
+        discard: bool,
+        tell: Tell,
+        may_go_on: MayGoOn = as_decided,
     ) -> Receipt:
         """Take the team down. The receipt says what is left; nothing that holds work is removed without `discard`."""
         key = (team, discard)
-        task = self._under_way.get(key)
-        if task is None:
-            patience = DEFAULT_GRACE if grace is None else grace
-            work = self._do(who, team, patience, caller=caller, discard=discard, tell=tell)
-            task = self._under_way[key] = asyncio.get_running_loop().create_task(work)
-            task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        while (task := self._under_way.get(key)) is not None:
+            try:
+                return await asyncio.shield(task)
+            except DeniedError:
+                pass  # that was said to who asked for it; this one asks for itself
+        patience = DEFAULT_GRACE if grace is None else grace
+        work = self._do(who, team, patience, caller=caller, discard=discard, tell=tell, may_go_on=may_go_on)
+        task = self._under_way[key] = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(lambda _: self._under_way.pop(key, None))
         return await asyncio.shield(task)
 
-    async def _do(self, who: Who, name: str, grace: float, *, caller: int, discard: bool, tell: Tell) -> Receipt:
+    async def _do(
+        self, who: Who, name: str, grace: float, *, caller: int, discard: bool, tell: Tell, may_go_on: MayGoOn
+    ) -> Receipt:
         loop = asyncio.get_running_loop()
         began = loop.time()
         shared = self._supervisor.keepers.shared
         async with self._supervisor.lock(name), self._supervisor.keepers.claimed(name, who.user if shared else ""):
+            await may_go_on()
             team = self._registry.teams.get(name)
             if team is None and not (await self._left_by_user(name) if shared else self._left_worktrees(name)):
                 raise NotFoundError(f"no team {name} is up", "corral ps shows what is up")
