@@ -62,7 +62,7 @@ def play(directory: Path, rooms: dict[str, Room], act: Callable[[Context, Regist
     async def run() -> None:
         store = await SqliteStore.open(str(directory / "corral.db"))
         registry = Registry(store, lambda: 0.0, str(directory / "at-rest"))
-        keepers = Keepers(registry, connect, lambda _: None, lambda _: None, shared=True)
+        keepers = Keepers(registry, connect, lambda _: None, lambda *_: None, shared=True)
         context = Context(
             registry=registry,
             supervisor=cast("Supervisor", SimpleNamespace(keepers=keepers)),
