@@ -51,6 +51,9 @@ def test_each_is_told_of_what_it_may_look_at_and_that_there_is_more(server: None
         document = doctor(person)
         assert wrong(document) == [], document["findings"]
         assert ("other_users" in not_checked(document)) == (person is not None)
+    # What a unit says at boot: of the teams that are to be seen, one's own.
+    again = json.loads(ann.run("corral", "up", "--all", "--json").stdout)
+    assert [team["team"] for team in again] == ["shop"]
     seen = {one["subject"] for one in found(doctor(ann), "scopes")}
     assert {"corral-shop-api.scope", "corral-shop-web.scope"} <= seen
     assert not any("mill" in subject for subject in seen)

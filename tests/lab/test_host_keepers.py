@@ -197,4 +197,5 @@ def test_a_keeper_that_floods_the_daemon_is_hung_up_on_and_others_are_served(
         ben.systemctl("daemon-reload")
         ben.systemctl("restart", "corral-keeper.service")
         os.kill(daemon(), signal.SIGKILL)  # it remembers whom it has hung up on; the next one does not
+    wait_for(lambda: ben.run("corral", "ps", check=False).returncode == 0, what="there is a daemon again")
     wait_for(lambda: states(ben)["mill", "api"] == "running", what="ben's agents are seen again")

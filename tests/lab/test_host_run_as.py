@@ -164,6 +164,8 @@ def test_a_worktree_of_a_repository_that_both_get_at_is_its_own(server: None, an
         # Work in it is kept, and named, for as long as it is there: with the agent gone, with the team gone.
         BUILDER.run("touch", f"{path}/new")
         ann.run("corral", "rm", "--force", "shop/builder")
+        kept = os.listdir(f"{BUILDER.runtime_dir}/corral-host/launch/shop")
+        assert [name for name in kept if name.startswith("builder.")] == [], "its own keeper has forgotten it"
         for _ in range(2):
             receipt = down(ann, "shop")
             assert receipt["clean"], receipt

@@ -170,7 +170,8 @@ class Agents:
             for done, agent in enumerate(agents, 1):
                 outcomes.append(await self._remove_one(who, agent, occupied, discard=discard))
                 tell(Progress(agent=agent.name, step="removed", done=done, of=len(names)))
-                await keeper.forget_agent(team, agent.name)
+                # By its own keeper: of an agent that is not known any more nobody could tell whose it was.
+                await (await self._supervisor.keepers.of_agent(agent).open()).forget_agent(team, agent.name)
             await self._ports.free(who, team, names)
         return outcomes
 
