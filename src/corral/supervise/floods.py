@@ -39,6 +39,8 @@ class _Heard:
     #: Why it is not called, and until when.
     why: str = ""
     until: float = 0.0
+    #: Somebody has been told of that.
+    told: bool = True
 
 
 class Floods:
@@ -59,12 +61,22 @@ class Floods:
         if not heard.reports.take(now) or (cost and not heard.written.take(now, cost)):
             raise RefusedError(self._cut_off(heard, now, "it reports more than any keeper has to say"), "")
 
-    def lost(self, user: str) -> str:
-        """The connection broke. Why the keeper is not called again now; empty if it is."""
+    def lost(self, user: str) -> bool:
+        """The connection broke. False if the keeper was hung up on before."""
         heard, now = self._of(user), self._clock()
-        if heard.until <= now and not heard.losses.take(now):
+        if heard.until > now:
+            return False
+        if not heard.losses.take(now):
             self._cut_off(heard, now, "its connection breaks again and again")
-        return heard.why if heard.until > now else ""
+        return True
+
+    def news(self, user: str) -> str:
+        """Why a keeper was hung up on, once each time; empty if there is nothing to tell."""
+        heard = self._of(user)
+        if heard.told:
+            return ""
+        heard.told = True
+        return heard.why
 
     def check(self, user: str) -> None:
         """Raise UnavailableError for a keeper that is not to be called now."""
@@ -80,7 +92,7 @@ class Floods:
 
     @staticmethod
     def _cut_off(heard: _Heard, now: float, why: str) -> str:
-        heard.why, heard.until = why, now + CUT_OFF_SECONDS
+        heard.why, heard.until, heard.told = why, now + CUT_OFF_SECONDS, False
         for allowance in (heard.reports, heard.written, heard.losses):
             allowance.renew()
         return why

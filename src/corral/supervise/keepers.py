@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
+from corral.domain.errors import RefusedError
 from corral.domain.records import Agent
 from corral.ports.keeper import Keeper
 from corral.ports.reports import Report, RunExited, ServerChanged
@@ -157,12 +158,19 @@ class Keepers:
         return link
 
     def _lost(self, user: str) -> None:
-        self._on_lost(user, self._floods.lost(user) if self.shared else "")
+        if not self.shared or self._floods.lost(user):
+            self._on_lost(user, self._floods.news(user))
 
     def _hear(self, user: str, report: Report) -> None:
         """On a shared server. Raises RefusedError for a keeper that says too much."""
         believed = self._may_tell(user, report)
-        self._floods.told(user, report, believed=believed)
+        try:
+            self._floods.told(user, report, believed=believed)
+        except RefusedError:
+            # Here and not when the connection is lost: one that nobody relies on yet is lost in silence.
+            if why := self._floods.news(user):
+                self._on_lost(user, why)
+            raise
         if believed:
             self._on_report(report)
         else:

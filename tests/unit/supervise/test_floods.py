@@ -84,7 +84,8 @@ def test_one_that_is_hung_up_on_is_called_again_after_a_while() -> None:
     clock = Clock()
     some = Floods(clock)
     told(some, DEGRADED)
-    assert some.lost("ann") == "it reports more than any keeper has to say"
+    assert [some.news("ann"), some.news("ann")] == ["it reports more than any keeper has to say", ""]
+    assert not some.lost("ann"), "it was hung up on"
     with pytest.raises(UnavailableError, match="ann is not listened to for 60 s more"):
         some.check("ann")
     some.check("ben")
@@ -96,8 +97,8 @@ def test_one_that_is_hung_up_on_is_called_again_after_a_while() -> None:
 def test_a_connection_that_breaks_again_and_again_is_not_made_again() -> None:
     clock = Clock()
     some = Floods(clock)
-    assert {some.lost("ann") for _ in range(20)} == {""}
-    assert some.lost("ann") == "its connection breaks again and again"
+    assert {(some.lost("ann"), some.news("ann")) for _ in range(20)} == {(True, "")}
+    assert (some.lost("ann"), some.news("ann")) == (True, "its connection breaks again and again")
     with pytest.raises(UnavailableError):
         some.check("ann")
 
@@ -105,16 +106,21 @@ def test_a_connection_that_breaks_again_and_again_is_not_made_again() -> None:
 class Flooder:
     """A process in the place of a keeper: it says who it is, and then `says` something, again and again."""
 
-    def __init__(self, says: bytes) -> None:
+    def __init__(self, says: bytes, *, at_once: bool = False) -> None:
         self._says = says
+        #: Before it has said who it is.
+        self._at_once = at_once
         self.calls = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.calls += 1
         call = await wire.FrameReader(reader).next()
         assert isinstance(call, wire.Call)
-        writer.write(wire.encode(wire.Answer(number=call.number, value=wire.pack(hello("ann")))))
         try:
+            while self._at_once:
+                writer.write(self._says)
+                await writer.drain()
+            writer.write(wire.encode(wire.Answer(number=call.number, value=wire.pack(hello("ann")))))
             second = await wire.FrameReader(reader).next()
             assert isinstance(second, wire.Call)
             writer.write(wire.encode(wire.Answer(number=second.number, value=wire.pack(hello("ann")))))
@@ -153,11 +159,11 @@ class Lost:
 Act = Callable[[Keepers, Flooder, Lost, list[Report]], Awaitable[None]]
 
 
-def flooded(directory: Path, says: bytes, act: Act) -> None:
+def flooded(directory: Path, says: bytes, act: Act, *, at_once: bool = False) -> None:
     """The keepers of a daemon, of which ann's floods."""
 
     async def run() -> None:
-        path, flooder = str(directory / "k.sock"), Flooder(says)
+        path, flooder = str(directory / "k.sock"), Flooder(says, at_once=at_once)
         server = await asyncio.start_unix_server(flooder.serve, path)
         store = await SqliteStore.open(str(directory / "corral.db"))
         registry = Registry(store, lambda: 0.0, str(directory / "at-rest"))
@@ -211,7 +217,10 @@ async def opened(keepers: Keepers, lost: Lost) -> str:
         Degraded(team="another's", agent="a", why=""),
     ],
 )
-def test_who_floods_is_hung_up_on_and_others_have_their_turn(own_directory: Path, report: Report) -> None:
+@pytest.mark.parametrize("at_once", [False, True])
+def test_who_floods_is_hung_up_on_and_others_have_their_turn(
+    own_directory: Path, report: Report, at_once: bool
+) -> None:
     async def act(keepers: Keepers, flooder: Flooder, lost: Lost, heard: list[Report]) -> None:
         assert await opened(keepers, lost) == ""  # this very task has its turn, while it is flooded
         assert lost.told == [("ann", "it reports more than any keeper has to say")]
@@ -219,7 +228,7 @@ def test_who_floods_is_hung_up_on_and_others_have_their_turn(own_directory: Path
         assert "not listened to" in await opened(keepers, lost)
         assert flooder.calls == 1
 
-    flooded(own_directory, frame(report) * 100, act)
+    flooded(own_directory, frame(report) * 100, act, at_once=at_once)
 
 
 @pytest.mark.parametrize(
