@@ -66,13 +66,13 @@ def read(
     db: sqlite3.Connection,
     *,
     after: int | None,
-    before: int | None,
     since: float | None,
     team: str,
     agent: str,
     last: int | None,
     limit: int,
     named: Sequence[str] = (),
+    before: int | None = None,
 ) -> list[Event]:
     """See `Store.events`."""
     conditions, values = ["1"], list[object]()
