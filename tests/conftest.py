@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import repos
+from tests.support import abandoned, repos
 from tests.support.files import remove_tree
 from tests.support.instance import Instance
 from tests.support.leaks import LeakCheck
@@ -19,6 +20,14 @@ from tests.support.person import OwnTmux, Person
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background of a shell, which has it ignored, and so would everything that a test starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _cut_off(*_: object) -> None:
+    """A time limit ends the run: as ctrl-c does, so that tests clean up after themselves."""
+    raise KeyboardInterrupt("the run was told to end")
+
+
+signal.signal(signal.SIGTERM, _cut_off)
 
 # How long an example takes says something about the machine, and nothing about what is tested.
 # The same examples each time, so that a failure is of what was changed. CORRAL_FUZZ_SECONDS looks for new ones.
@@ -33,8 +42,11 @@ settings.load_profile("corral")
 
 @pytest.fixture(scope="session")
 def person() -> Iterator[Person]:
-    """The person in whose account the tests run."""
+    """The person in whose account the tests run. What a run left that was killed is ended before."""
+    for line in abandoned.end_abandoned():
+        print(f"left by a test run that was killed, and ended now: {line}", file=sys.__stderr__)
     someone = Person()
+    abandoned.begin(someone.home)
     yield someone
     someone.close()
 
@@ -63,6 +75,7 @@ def own_directory(person: Person, request: pytest.FixtureRequest) -> Iterator[Pa
     if "unit" not in request.path.relative_to(request.config.rootpath).parts:
         beside = request.getfixturevalue("own_tmux")
     directory = tempfile.mkdtemp(prefix="c-", dir="/tmp")
+    abandoned.note(person.home, directory)
     environment = person.environment(dict(os.environ))
     environment |= {
         "OWN_TEST_DIRECTORY": directory,
@@ -73,12 +86,15 @@ def own_directory(person: Person, request: pytest.FixtureRequest) -> Iterator[Pa
     os.environ.clear()
     os.environ.update(environment)
     check = LeakCheck(directory)
+    leaks: list[str] = []
+    changes: list[str] = []
     try:
         yield Path(directory)
         leaks = check.leaks()
-        check.end_processes()
         changes = beside.changes() if beside else []
     finally:
+        # Also if the look itself was cut off.
+        check.end_processes()
         os.environ.clear()
         os.environ.update(before)
         remove_tree(directory)

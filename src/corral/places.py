@@ -33,10 +33,11 @@ class Places:
     @classmethod
     def from_environment(cls, environ: "os._Environ[str] | dict[str, str] | None" = None) -> "Places":
         """The instance that the environment names; the defaults follow XDG. Where it names none, and this is a shared
-        server whose daemon the caller may speak to, it is that one.
+        server whose daemon the caller may speak to, it is that one, also while that daemon is away.
         """
         env = os.environ if environ is None else environ
-        if not env.get("CORRAL_HOME") and not env.get("CORRAL_RUNTIME_DIR") and os.access(host_names.SOCKET, os.W_OK):
+        names_one = env.get("CORRAL_HOME") or env.get("CORRAL_RUNTIME_DIR")
+        if not names_one and (os.access(host_names.SOCKET, os.W_OK) or _daemon_is_away()):
             return cls(host_names.HOME, host_names.RUNTIME)
         usual = os.path.join(env.get("XDG_STATE_HOME") or os.path.join(_user_home(env), ".local", "state"), "corral")
         home = env.get("CORRAL_HOME") or usual
@@ -249,6 +250,18 @@ def _directory_of(home: str, usual: str) -> str:
     from binascii import crc32
 
     return f"corral-{crc32(os.fsencode(home)):08x}"
+
+
+def _daemon_is_away(keepers: str = host_names.KEEPERS, socket: str = host_names.SOCKET) -> bool:
+    """This is a shared server, its daemon has no socket at this moment, and the caller is one of those it serves: a
+    team of theirs must not come up in an instance of their own meanwhile.
+    """
+    if not os.path.isdir(keepers) or os.path.lexists(socket):
+        return False
+    import grp
+
+    own = {os.getgid(), *os.getgroups()}
+    return any(group.gr_gid in own for group in grp.getgrall() if group.gr_name in host_names.GROUPS[1:])
 
 
 def _user_home(env: "os._Environ[str] | dict[str, str]") -> str:

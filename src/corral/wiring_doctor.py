@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 
 from corral.adapters.doctor import life
 from corral.adapters.doctor.view import LocalHost
@@ -17,7 +18,7 @@ from corral.adapters.systemd.address import bus_address
 from corral.client.absence import unreachable_daemon
 from corral.client.answers import ask, ask_present_daemon, raise_refusal
 from corral.client.wire import DaemonAbsentError, request
-from corral.domain.diagnosis import Finding
+from corral.domain.diagnosis import Finding, Report
 from corral.domain.diagnosis_facts import AgentRecord, Life, Records
 from corral.domain.errors import CorralError
 from corral.domain.terminals import TMUX
@@ -28,6 +29,8 @@ from corral.service.doctor import examine
 
 def run_doctor(places: Places, *, fix: bool) -> dict[str, object]:
     """Look at this host, heal if `fix` says so, and give the document of `corral doctor --json`."""
+    if places.of_host:
+        return _of_host(places, fix=fix).as_json()
     lives = life.look(places)
     with _user_units() as (units, no_units):
         view = LocalHost(places, lambda: records(places, lives), units, no_units=no_units, lives=lives)
@@ -36,17 +39,68 @@ def run_doctor(places: Places, *, fix: bool) -> dict[str, object]:
         return examine(view, _hands(places, units, lives), lambda healed: _journal(places, healed)).as_json()
 
 
-def records(places: Places, lives: Sequence[Life]) -> Records:
-    """What is known of teams and agents, from the daemon if it answers, else from the store if no daemon has it."""
+def _of_host(places: Places, *, fix: bool) -> Report:
+    """A shared server: for a member its own part of it and the daemon, for root the host and the parts of all."""
+    return _own_part(places, fix=fix) if os.getuid() != 0 else _all_parts(places)
+
+
+def _own_part(places: Places, *, fix: bool) -> Report:
+    from corral.adapters.doctor.parts import part_of
+    from corral.domain.diagnosis_parts import UNSEEN, together
+
+    part = part_of(os.getuid())
+    lives = life.look_at(_daemon_of(places), ("keeper", part.keeper, part.places.keeper_lock))
+    with _user_units() as (units, no_units):
+        view = LocalHost(part.places, lambda: records(places, lives, part.user), units, no_units=no_units, lives=lives)
+        if not fix:
+            return together([examine(view)], [UNSEEN])
+        from corral.adapters.doctor.hands import LocalHands
+
+        hands = LocalHands(part.places, records(places, lives, part.user).instance, units)
+        return together([examine(view, hands, lambda healed: _journal(places, healed))], [UNSEEN])
+
+
+def _all_parts(places: Places) -> Report:
+    """As root, which heals nothing: what is another user's, that user heals."""
+    from corral.adapters.doctor import parts
+    from corral.domain.diagnosis_parts import OF_ANOTHER, OF_THE_HOST, of_user, part, together
+
+    lives = life.look_at(_daemon_of(places))
+    host = LocalHost(places, lambda: Records(source="none"), None, lives=lives)
+    reports = [part(examine(host), OF_THE_HOST)]
+    everybody, unseen = parts.all_parts()
+    for one in everybody:
+        view = LocalHost(
+            one.places,
+            partial(records, places, lives, one.user),
+            parts.SeenScopes(one.uid),
+            lives=life.look_at(("keeper", one.keeper, one.places.keeper_lock)),
+            of=one,
+        )
+        reports.append(of_user(part(examine(view), OF_ANOTHER), one.user))
+    return together(reports, unseen)
+
+
+def _daemon_of(places: Places) -> tuple[str, str, str]:
+    return "daemon", places.daemon_socket, places.daemon_lock
+
+
+def records(places: Places, lives: Sequence[Life], user: str = "") -> Records:
+    """What is known of teams and agents, from the daemon if it answers, else from the store if no daemon has it.
+
+    Of a shared server, where nobody but the daemon gets at the store, what it knows of the agents of a user.
+    """
     for one in lives:
         if one.of == "daemon" and one.answers is False:
             return Records(source="unknown", why=f"the daemon (pid {one.pid}) has the store, and does not answer")
     try:
-        return _of_daemon(places)
+        return _of_daemon(places, user)
     except DaemonAbsentError:
         pid = unreachable_daemon(places)
     except (CorralError, KeyError, TypeError, ValueError) as error:
         return Records(source="unknown", why=f"the daemon does not answer as it should: {error}")
+    if user:
+        return Records(source="unknown", why="the daemon of this host does not run, and nobody else knows what is up")
     if pid is not None:
         why = f"a daemon (pid {pid}) has the store, and cannot be reached"
         return Records(source="unknown", why=why, hidden_daemon=pid)
@@ -55,7 +109,7 @@ def records(places: Places, lives: Sequence[Life]) -> Records:
     return store.read(places.database)
 
 
-def _of_daemon(places: Places) -> Records:
+def _of_daemon(places: Places, user: str = "") -> Records:
     health = ask_present_daemon(places, "GET", "/v1/health")
     response = request(places, "GET", "/v1/agents", headers=(("Accept", "application/json"),))
     raise_refusal(response)
@@ -73,6 +127,8 @@ def _of_daemon(places: Places) -> Records:
             terminal=agent.get("terminal", TMUX),
         )
         for agent in json.loads(response.body)
+        # Nobody runs those yet that have no user.
+        if not user or agent["user"] in (user, "")
     )
     return Records(
         source="daemon",

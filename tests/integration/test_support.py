@@ -1,16 +1,20 @@
 """The helpers that the other tests trust."""
 
+import glob
 import os
+import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support import processes, sockets
+from tests.support import abandoned, processes, sockets
 from tests.support.leaks import LeakCheck
 from tests.support.person import OwnTmux, Person
 from tests.support.repos import git
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.tmux
 
@@ -65,3 +69,61 @@ def test_repositories_of_every_kind(repo: Callable[..., Path], kind: str) -> Non
             "?? untracked.txt",
             "A  staged.txt",
         ]
+
+
+CUT_OFF = """
+import os, subprocess, time
+
+def test_that_takes_too_long(own_directory):
+    socket = str(own_directory / "left.sock")
+    command = ["tmux", "-S", socket, "-f", os.devnull, "new-session", "-d", "-P", "-F", "#{pid}", "sleep", "305"]
+    # Its environment says nothing of where it comes from.
+    done = subprocess.run(command, env={"PATH": os.environ["PATH"]}, cwd="/", capture_output=True, check=True)
+    with open(os.environ["PIDS"] + ".new", "wb") as file:
+        file.write(done.stdout)
+    os.rename(os.environ["PIDS"] + ".new", os.environ["PIDS"])
+    time.sleep(300)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_what_a_test_has_started_that_a_time_limit_cuts_off_is_ended(own_directory: Path, number: int) -> None:
+    """By itself if it is asked to end; by the next run if it was killed."""
+    root = Path(__file__).parents[2]
+    test, pids = root / f"tests/integration/test_cut_off_{os.getpid()}.py", own_directory / "pids"
+    test.write_text(CUT_OFF)
+    home = ""
+    try:
+        with subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)],
+            cwd=root,
+            env={**os.environ, "PIDS": str(pids)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as run:
+            wait_for(pids.exists, what="the test has begun")
+            server = processes.process(int(pids.read_text()))
+            assert server is not None
+            home = _home_of(run.pid)
+            assert abandoned.end_abandoned([home]) == [], "the run goes on, so this is its own"
+            run.send_signal(number)
+            run.wait(30)
+        if number == signal.SIGKILL:
+            assert processes.is_alive(server.pid)
+            ended = abandoned.end_abandoned([home])
+            assert any(f"pid {server.pid} (tmux: server)" in line for line in ended), ended
+            assert not os.path.exists(home)
+        processes.wait_gone([server], 5)
+        assert not processes.is_alive(server.pid)
+    finally:
+        test.unlink()
+
+
+def _home_of(run: int) -> str:
+    """The home of the person of another run."""
+    (found,) = [
+        os.path.dirname(note)
+        for note in glob.glob("/tmp/ch-*/.test-run")
+        if Path(note).read_text().split(maxsplit=1)[0] == str(run)
+    ]
+    return found

@@ -161,9 +161,20 @@ def test_a_worktree_of_a_repository_that_both_get_at_is_its_own(server: None, an
         assert os.stat(path).st_uid == BUILDER.uid
         for person in (ann, ben):
             assert person.run("touch", f"{path}/x", check=False).returncode != 0
+        # Work in it is kept, and named, for as long as it is there: with the agent gone, with the team gone.
+        BUILDER.run("touch", f"{path}/new")
+        ann.run("corral", "rm", "--force", "shop/builder")
+        kept = os.listdir(f"{BUILDER.runtime_dir}/corral-host/launch/shop")
+        assert [name for name in kept if name.startswith("builder.")] == [], "its own keeper has forgotten it"
+        for _ in range(2):
+            receipt = down(ann, "shop")
+            assert receipt["clean"], receipt
+            assert [kept["path"] for kept in receipt["kept"]] == [path], receipt
+        assert ben.run("corral", "down", "--team", "shop", "--discard", check=False).returncode == 3
         receipt = down(ann, "shop", "--discard")
-        assert receipt["clean"], receipt
+        assert [kept["path"] for kept in receipt["discarded"]] == [path], receipt
         assert not os.path.exists(path)
+        assert ann.run("corral", "down", "--team", "shop", check=False).returncode == 3
     finally:
         system("rm", "-rf", shared)
 

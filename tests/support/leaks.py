@@ -72,11 +72,7 @@ class LeakCheck:
         return before is not None and before.started == one.started
 
     def _proved(self, one: Process) -> bool:
-        if processes.carries(one.pid, self._directory):
-            return True
-        return one.name == _TMUX_SERVER and any(
-            path.startswith(self._directory + "/") for path in sockets.listening(one.pid)
-        )
+        return belongs_to(one, self._directory)
 
     def _near(self, one: Process) -> bool:
         return processes.stands_on(one.pid, self._directory)
@@ -99,6 +95,13 @@ class LeakCheck:
     def _mounts(self) -> list[str]:
         new = _mounts() - self._before.mounts
         return [f"mount {point}" for point in sorted(new) if point.startswith(self._directory + "/")]
+
+
+def belongs_to(one: Process, directory: str) -> bool:
+    """It is proved that it was started by the test that had this directory: by its environment, or by its socket."""
+    if processes.carries(one.pid, directory):
+        return True
+    return one.name == _TMUX_SERVER and any(path.startswith(directory + "/") for path in sockets.listening(one.pid))
 
 
 def _descriptors() -> dict[int, str]:

@@ -1,6 +1,11 @@
 """Which directories the environment names, and that another home alone is another instance."""
 
-from corral.places import Places
+import grp
+from pathlib import Path
+
+import pytest
+
+from corral.places import Places, _daemon_is_away
 
 _SESSION = {"HOME": "/home/ada", "XDG_RUNTIME_DIR": "/run/user/1000"}
 
@@ -27,3 +32,24 @@ def test_the_default_home_by_its_name_is_the_default_instance() -> None:
 
 def test_what_is_named_is_used() -> None:
     assert _runtime(CORRAL_HOME="/srv/one", CORRAL_RUNTIME_DIR="/run/one") == "/run/one"
+
+
+def test_a_member_of_a_shared_server_stays_with_it_while_its_daemon_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keepers, socket = tmp_path / "keepers", tmp_path / "daemon.sock"
+
+    def is_away() -> bool:
+        return _daemon_is_away(str(keepers), str(socket))
+
+    members = grp.struct_group(("corral-members", "x", 7001, []))
+    monkeypatch.setattr("grp.getgrall", lambda: [members])
+    monkeypatch.setattr("os.getgroups", lambda: [7001])
+    assert not is_away(), "this is no shared server"
+    keepers.mkdir()
+    assert is_away()
+    monkeypatch.setattr("os.getgroups", lambda: [7002])
+    assert not is_away(), "and this is none of its members"
+    monkeypatch.setattr("os.getgroups", lambda: [7001])
+    socket.touch()
+    assert not is_away(), "whoever may not speak to it is none"

@@ -18,7 +18,7 @@ BODIES = frozenset(
     "down fork member_add note_fixes pause remove restart resume send_message steer_session stop up".split()
 )
 #: Those that wait for their turn, and ask once more when they have it.
-LOCKED = frozenset(("up",))
+LOCKED = frozenset("down execute fork member_add member_rm pause remove restart resume stop up".split())
 #: Lists and streams of rows: each row that may not be seen is left out.
 LISTS = frozenset(
     "events list_agents list_entries list_ports list_processes list_sessions list_teams stats watch_entries".split()

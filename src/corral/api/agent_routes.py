@@ -60,7 +60,10 @@ class AgentApi:
         order = await requests.body(request, ForkBody)
         who = requests.caller(request)
         source = find_agent(self._registry, team=order.team or "", agent=order.agent, cwd=order.cwd)
-        return self._work(lambda tell: self._services.fork(who, source, order.name, order.prompt, tell=tell))
+        again = partial(requests.again, request)
+        return self._work(
+            lambda tell: self._services.fork(who, source, order.name, order.prompt, tell=tell, may_go_on=again)
+        )
 
     async def remove(self, request: Request) -> Response:
         order = await requests.body(request, RemoveBody)
@@ -69,7 +72,15 @@ class AgentApi:
 
         async def do(tell: Tell) -> object:
             outcomes = await self._services.agents.remove(
-                who, team, names, caller=caller, grace=order.grace, discard=order.discard, force=order.force, tell=tell
+                who,
+                team,
+                names,
+                caller=caller,
+                grace=order.grace,
+                discard=order.discard,
+                force=order.force,
+                tell=tell,
+                may_go_on=partial(requests.again, request),
             )
             return {"team": team, "agents": outcomes}
 
@@ -135,7 +146,9 @@ class AgentApi:
         self._services.attendance.meant(who, team, names)
 
         async def do(tell: Tell) -> object:
-            return {"team": team, "agents": await use_case(who, team, names, grace=order.grace, tell=tell)}
+            again = partial(requests.again, request)
+            outcomes = await use_case(who, team, names, grace=order.grace, tell=tell, may_go_on=again)
+            return {"team": team, "agents": outcomes}
 
         return self._work(do)
 
@@ -145,7 +158,9 @@ class AgentApi:
         team, names = self._chosen(order)
 
         async def do(tell: Tell) -> object:
-            return {"team": team, "agents": await use_case(who, team, names, everyone=order.all, tell=tell)}
+            again = partial(requests.again, request)
+            outcomes = await use_case(who, team, names, everyone=order.all, tell=tell, may_go_on=again)
+            return {"team": team, "agents": outcomes}
 
         return self._work(do)
 

@@ -291,15 +291,19 @@ class _Request:
         order = about.order if about.order is not None else self._body
         if order is not None:
             request.scope[requests.ORDER] = order
+        # From now on the request means this, also where it is looked at again.
+        self._body, self._query = order, request.scope["query_string"]
+        self._key = None if self._key is None else (self._verb, self._asking.who, self._query)
         if self._verb in LISTS:
             request.scope[requests.SIGHT] = AskedSight(self._around.asking(request), self._verb)
         if self._verb in LOCKED:
             request.scope[requests.AGAIN] = self._again
 
     async def _again(self) -> None:
-        pinned = self._request.scope["query_string"]
-        ruling = await self._ruling()
-        self._request.scope["query_string"] = pinned
+        try:
+            ruling = await self._ruling()
+        except CorralError as error:
+            raise await self._told_error(error) from None
         await self._refuse(ruling)
 
     async def _while_allowed(self, pieces: AsyncIterable[Any], ruling: Ruling) -> AsyncIterator[Any]:

@@ -53,7 +53,7 @@ class DaemonApi:
     async def events(self, request: Request) -> Response:
         journal = self._services.journal
         team, agent = requests.text(request, "team"), requests.text(request, "agent")
-        follow = requests.flag(request, "follow")
+        follow, sight = requests.flag(request, "follow"), requests.sight(request)
         if not follow:  # a follower may wait for one that is yet to come
             await journal.must_know(team=team, agent=agent)
         entries = journal.read(
@@ -64,8 +64,9 @@ class DaemonApi:
             since=requests.number(request, "since"),
             last=requests.whole_number(request, "lines"),
             follow=follow,
+            sight=sight,
         )
-        return answers.lines(streams.events(entries, requests.sight(request)))
+        return answers.lines(streams.events(entries, sight))
 
     async def note_fixes(self, request: Request) -> Response:
         order = await requests.body(request, FixesBody)

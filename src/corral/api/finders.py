@@ -180,7 +180,9 @@ def hearing(case: Case) -> About:
 
 
 def down(case: Case) -> About:
-    """The body names a team, or the file of one. One that is at rest may have left worktrees, and is nobody's."""
+    """The body names a team, or the file of one. Of one that is at rest, what it left of the caller's is meant: nobody
+    else's is looked at.
+    """
     order = case.order(DownBody)
     name, file = order.team or "", order.file or ""
     try:
@@ -188,7 +190,8 @@ def down(case: Case) -> About:
     except NotFoundError:
         if not name or name in case.everything.teams:
             raise
-    return About(on=(case.target(name),), order=msgspec.structs.replace(order, team=name, file=None, cwd=""))
+    on = case.target(name) if name in case.everything.teams else _of_caller(case, name)
+    return About(on=(on,), order=msgspec.structs.replace(order, team=name, file=None, cwd=""))
 
 
 def up(case: Case) -> About:
@@ -202,9 +205,14 @@ def up(case: Case) -> About:
         return own(case)  # the handler says what is wrong
     if name in case.everything.teams:
         return About(on=(case.target(name),))
+    return About(on=(_of_caller(case, name),))
+
+
+def _of_caller(case: Case, name: str) -> Target:
+    """A team that is not up, as that of whoever asks. Agents have none."""
     person = case.asking.authority.person(case.asking.who.user)
     owner = Target() if case.asking.who.agent else person
-    return About(on=(Target(kind=TEAM, team=name, owner=owner.owner, owner_role=owner.owner_role),))
+    return Target(kind=TEAM, team=name, owner=owner.owner, owner_role=owner.owner_role)
 
 
 def fixes(case: Case) -> About:

@@ -5,6 +5,7 @@ Few daemons have members: what only they need is loaded when it is asked for.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.requests import Request
@@ -48,13 +49,18 @@ class MemberApi:
         members, order = self._shared.members, await requests.body(request, MemberBody)
         teams = None if order.teams is None else tuple(order.teams)
         wanted = Wanted(user=_user(request), role=order.role, teams=teams, of=order.of)
-        done = await members.put(requests.caller(request), wanted, dry_run=order.dry_run)
+        again = partial(requests.again, request)
+        done = await members.put(requests.caller(request), wanted, dry_run=order.dry_run, may_go_on=again)
         return answers.json(member_answers.changed(members, done, dry_run=order.dry_run))
 
     async def member_rm(self, request: Request) -> Response:
         members, dry_run = self._shared.members, requests.flag(request, "dry_run")
         done = await members.remove(
-            requests.caller(request), _user(request), force=requests.flag(request, "force"), dry_run=dry_run
+            requests.caller(request),
+            _user(request),
+            force=requests.flag(request, "force"),
+            dry_run=dry_run,
+            may_go_on=partial(requests.again, request),
         )
         return answers.json(member_answers.changed(members, done, dry_run=dry_run))
 

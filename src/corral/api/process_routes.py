@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
@@ -38,7 +39,8 @@ class ProcessApi:
         if not agent:
             raise WrongUseError("which agent?", "name it: agent=AGENT, and team=TEAM if it is in several")
         found = find_agent(self._registry, team=team, agent=agent, cwd=cwd)
-        work = self._processes.execute(requests.caller(request), found, order.wanted())
+        again = partial(requests.again, request)
+        work = self._processes.execute(requests.caller(request), found, order.wanted(), again)
         return answers.json(process_answers.execution(await while_heard(request, work)))
 
     async def list_processes(self, request: Request) -> Response:

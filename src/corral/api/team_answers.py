@@ -16,6 +16,7 @@ class TeamFile(Answer, frozen=True):
 
     team: str
     file: Annotated[str, Meta(description="the absolute path of its corral.toml")]
+    user: Annotated[str, Meta(description="on a shared server, whose team it is; else empty")] = ""
 
 
 class Teams(Answer, frozen=True):
@@ -26,4 +27,9 @@ class Teams(Answer, frozen=True):
 
 def listed(teams: Iterable[Team]) -> Teams:
     """The teams as `GET /v1/teams` gives them."""
-    return Teams(teams=[TeamFile(team=team.name, file=team.file) for team in sorted(teams, key=lambda team: team.name)])
+    return Teams(
+        teams=[
+            TeamFile(team=team.name, file=team.file, user=team.user)
+            for team in sorted(teams, key=lambda team: team.name)
+        ]
+    )

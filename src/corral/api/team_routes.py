@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -40,7 +42,7 @@ class TeamApi:
                 wait=order.wait,
                 environment=order.environment,
                 tell=tell,
-                may_go_on=lambda: requests.again(request),
+                may_go_on=partial(requests.again, request),
             )
             if not order.dry_run:
                 # Somebody is there, also if there was nothing to do.
@@ -55,6 +57,12 @@ class TeamApi:
         team = self._services.down.find(name=order.team or "", file=order.file or "", cwd=order.cwd)
         return self._work(
             lambda tell: self._services.down(
-                who, team, caller=requests.caller_pid(request), grace=order.grace, discard=order.discard, tell=tell
+                who,
+                team,
+                caller=requests.caller_pid(request),
+                grace=order.grace,
+                discard=order.discard,
+                tell=tell,
+                may_go_on=partial(requests.again, request),
             )
         )

@@ -1,5 +1,6 @@
 """`corral up --all`: every team that is up, or was when the host went down, as its file declares it now."""
 
+import os
 from collections.abc import Callable, Iterator
 
 from corral.cli import plan
@@ -9,6 +10,7 @@ from corral.cli.progress import Progress, entries, result_of
 from corral.client.absence import nothing_is_up
 from corral.client.answers import Record, ask
 from corral.domain.errors import CorralError, WrongUseError
+from corral.peer import user_name
 from corral.places import Places
 
 #: Ask the daemon for one team: (file) → what `up` answers.
@@ -42,10 +44,15 @@ def run(invocation: Invocation, ask_for: Ask, check: Callable[[Record], None]) -
 
 
 def _files(places: Places) -> list[str]:
-    """The files of the teams that the store knows. With nothing to bring back, no daemon is started."""
+    """The files of the teams that the store knows. With nothing to bring back, no daemon is started.
+
+    On a shared server those of the caller's own: what others have there, they have brought up.
+    """
     if nothing_is_up(places):
         return []
     from corral.client.start import ensure_daemon
 
     ensure_daemon(places)
-    return [str(team["file"]) for team in entries(ask(places, "GET", "/v1/teams"), "teams")]
+    teams = entries(ask(places, "GET", "/v1/teams"), "teams")
+    own = ("", user_name(os.getuid())) if places.of_host else ("",)
+    return [str(team["file"]) for team in teams if team.get("user", "") in own]

@@ -10,13 +10,20 @@ if TYPE_CHECKING:
 
 
 def nothing_is_up(places: "Places") -> bool:
-    """True if the instance was never used or says of itself that it is at rest."""
-    return not has_history(places) or os.path.exists(places.at_rest_mark)
+    """True if the instance was never used or says of itself that it is at rest.
+
+    Never of a shared server whose home is closed to the caller: what cannot be seen is not gone.
+    """
+    return not _is_closed(places) and (not has_history(places) or os.path.exists(places.at_rest_mark))
 
 
 def has_history(places: "Places") -> bool:
     """True if the instance was ever used: then it has a journal, which only a daemon reads."""
-    return os.path.exists(places.database)
+    return os.path.exists(places.database) or _is_closed(places)
+
+
+def _is_closed(places: "Places") -> bool:
+    return places.of_host and os.path.isdir(places.home) and not os.access(places.home, os.X_OK)
 
 
 def unreachable_daemon(places: "Places") -> int | None:
@@ -46,4 +53,8 @@ def error_of_absence(places: "Places") -> CorralError:
         )
     if nothing_is_up(places):
         return NotFoundError("no team is up", "corral up starts the team of a corral.toml")
+    if places.of_host:
+        return UnavailableError(
+            "the daemon of this host is not running; agents may be", "sudo systemctl start corral.service"
+        )
     return UnavailableError("the daemon is not running; its agents may be", "corral daemon start")

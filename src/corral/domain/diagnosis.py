@@ -45,7 +45,9 @@ CHECKS = (
 )
 #: No check of the host: what the doctor did could not be written down.
 JOURNAL = "journal"
-_ORDER = (*CHECKS, JOURNAL)
+#: Of a shared server alone: what nobody could look at, because it is others'.
+OTHER_USERS = "other_users"
+_ORDER = (*CHECKS, OTHER_USERS, JOURNAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,8 @@ class Report:
     findings: Sequence[Finding]
     #: Check → why it could not be made, or not all of it.
     not_checked: Mapping[str, str] = field(default_factory=dict)
+    #: Checks that were made besides.
+    also: Sequence[str] = ()
 
     @property
     def healthy(self) -> bool:
@@ -112,7 +116,7 @@ class Report:
                     "found": found.count(check),
                     "why": self.not_checked.get(check, ""),
                 }
-                for check in CHECKS
+                for check in (*CHECKS, *self.also)
             ],
         }
 

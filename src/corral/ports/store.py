@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -97,6 +97,7 @@ class Store(Protocol):
         self,
         *,
         after: int | None = None,
+        before: int | None = None,
         since: float | None = None,
         team: str = "",
         agent: str = "",
@@ -104,9 +105,15 @@ class Store(Protocol):
         last: int | None = None,
         limit: int = 1000,
     ) -> list[Event]:
-        """Events in order: those after a sequence number, or with `last` the newest ones.
+        """Events in order: those after a sequence number, before one, or with `last` the newest ones of them.
 
         `named` are patterns for the names of the events, of which one must fit: `agent.*`, `inbox.answered`.
+        """
+
+    async def newest_besides(self, hidden: Collection[tuple[str, str]], before: int) -> int:
+        """A number before which the search for events of others than these teams and agents can begin.
+
+        All events between it and `before` are of these. 0 if there are no others.
         """
 
     async def close(self) -> None:

@@ -16,6 +16,8 @@ from corral.ports.reports import Report
 _LENGTH = struct.Struct("!I")
 #: A frame larger than this is a mistake or an attack; the connection ends.
 MAX_FRAME = 64 * 1024 * 1024
+#: So is a report that is larger than this: it says one thing, and nobody asked for it.
+MAX_REPORT = 256 * 1024
 #: Of a large frame, so much is taken at once.
 _PIECE_BYTES = 1 << 18
 
@@ -85,6 +87,8 @@ class FrameReader:
                     body = bytes(buffer[_LENGTH.size : end])
                     del buffer[:end]
                     frame: Frame = _decoder.decode(body)
+                    if length > MAX_REPORT and isinstance(frame, Told):
+                        raise ValueError(f"a report of {length} bytes")
                     return frame
             piece = await self._reader.read(_PIECE_BYTES)
             if not piece:

@@ -177,14 +177,27 @@ class AgentHooks:
     def _show_life(self, asker: _Asker) -> None:
         """Renew what the agent, or the person, holds: that a hook is run is a sign of life."""
         run = asker.run or (asker.agent.run if asker.agent is not None else "")
-        for realm in {realm_of(team) for team in self._registry.teams.values()}:
+        for realm in {realm_of(team) for team in self._concerned(asker)}:
             self._leases.renew_all(realm, Party(asker.party, run))
 
+    def _concerned(self, asker: _Asker) -> list[Team]:
+        """The teams that what the asker writes may be of. On a shared server those whose leases are its own matter: of
+        what others hold, nobody is told by touching their files.
+        """
+        teams = self._registry.teams.values()
+        if not self._supervisor.keepers.shared:
+            return list(teams)
+        if asker.agent is None:
+            return [team for team in teams if team.user == asker.who.user]
+        own = self._registry.teams.get(asker.agent.team)
+        return [] if own is None else [team for team in teams if realm_of(team) == realm_of(own)]
+
     async def _files(self, asker: _Asker, call: Call, cwd: str) -> list[_File]:
-        """Those of the files that are in a repository of some team, wherever it is checked out."""
-        tops = {files_of(team, None): team for team in self._registry.teams.values()}
+        """Those of the files that are in a repository of some team that counts, wherever it is checked out."""
+        concerned = {team.name: team for team in self._concerned(asker)}
+        tops = {files_of(team, None): team for team in concerned.values()}
         for agent in self._registry.agents.values():
-            team = self._registry.teams.get(agent.team)
+            team = concerned.get(agent.team)
             if team is not None:
                 tops.setdefault(files_of(team, agent), team)
         if not tops:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from corral.domain import states
@@ -22,6 +23,7 @@ from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.reaching import keeper_soon
 from corral.service.running import must_be_at_rest, without_terminal_told
+from corral.service.turn import MayGoOn, as_decided
 from corral.supervise.supervisor import DEFAULT_GRACE
 
 
@@ -72,10 +74,17 @@ class Agents:
         self._now = context.now
 
     async def stop(
-        self, who: Who, team: str, names: Sequence[str], *, grace: float | None, tell: Tell
+        self,
+        who: Who,
+        team: str,
+        names: Sequence[str],
+        *,
+        grace: float | None,
+        tell: Tell,
+        may_go_on: MayGoOn = as_decided,
     ) -> list[AgentDone]:
         """End agents with everything they started; their records and workspaces stay."""
-        async with self._supervisor.lock(team):
+        async with self._turn(team, names, may_go_on):
             await self._supervisor.be_certain(team)
             for name in names:
                 tell(Progress(agent=name, step="stopping", of=len(names)))
@@ -83,13 +92,21 @@ class Agents:
         return self._done(team, names, tell, "stopped")
 
     async def restart(
-        self, who: Who, team: str, names: Sequence[str], *, grace: float | None, tell: Tell, fresh: bool = False
+        self,
+        who: Who,
+        team: str,
+        names: Sequence[str],
+        *,
+        grace: float | None,
+        tell: Tell,
+        fresh: bool = False,
+        may_go_on: MayGoOn = as_decided,
     ) -> list[AgentDone]:
         """Stop what runs and start it again with the environment it had. Clears a failure.
 
         Each goes on with its conversation, if it has one; with `fresh` it begins a new one.
         """
-        async with self._supervisor.lock(team):
+        async with self._turn(team, names, may_go_on):
             await self._supervisor.be_certain(team)
             keeper = await self._supervisor.keepers.of(team).open()
             for name in names:
@@ -102,6 +119,15 @@ class Agents:
                 await self._forget_conversations(who, team, ended)
             await self._supervisor.line.request(team, ended, who)
         return self._done(team, names, tell, "started")
+
+    @asynccontextmanager
+    async def _turn(self, team: str, names: Sequence[str], may_go_on: MayGoOn) -> AsyncIterator[None]:
+        """In this block nobody else acts on the team. Raises, with nothing done, if one of the agents is gone."""
+        async with self._supervisor.lock(team):
+            await may_go_on()
+            for name in names:
+                self._registry.agent(team, name)
+            yield
 
     async def _forget_conversations(self, who: Who, team: str, names: Sequence[str]) -> None:
         agents = [self._registry.agent(team, name) for name in names]
@@ -123,9 +149,10 @@ class Agents:
         discard: bool,
         force: bool,
         tell: Tell,
+        may_go_on: MayGoOn = as_decided,
     ) -> list[AgentRemoved]:
         """Forget agents that are at rest. A worktree with work or somebody in it stays, unless `discard` says not."""
-        async with self._supervisor.lock(team):
+        async with self._turn(team, names, may_go_on):
             await self._supervisor.be_certain(team)
             if not force:
                 must_be_at_rest(self._registry.agent(team, name) for name in names)
@@ -143,7 +170,8 @@ class Agents:
             for done, agent in enumerate(agents, 1):
                 outcomes.append(await self._remove_one(who, agent, occupied, discard=discard))
                 tell(Progress(agent=agent.name, step="removed", done=done, of=len(names)))
-                await keeper.forget_agent(team, agent.name)
+                # By its own keeper: of an agent that is not known any more nobody could tell whose it was.
+                await (await self._supervisor.keepers.of_agent(agent).open()).forget_agent(team, agent.name)
             await self._ports.free(who, team, names)
         return outcomes
 

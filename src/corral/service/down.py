@@ -8,24 +8,23 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import msgspec
-
 from corral.domain import lifecycle, names, states
-from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.errors import CorralError, DeniedError, NotFoundError
 from corral.domain.port_blocks import AgentKey
 from corral.domain.records import Agent, NewEvent, Who
 from corral.failpoint import point
 from corral.ports.census import Bystander, Check, Residue
-from corral.ports.keeper import Keeper
 from corral.ports.runs import Ended
+from corral.ports.store import Item
 from corral.ports.workspace import WorkspaceRemoval
-from corral.service import worktrees
 from corral.service.belongings import Belongings, GivenBack
 from corral.service.context import Context
+from corral.service.floors import Floors, noted, others_with
 from corral.service.merge_work import MergeWork
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.resolve import find_team
+from corral.service.turn import MayGoOn, as_decided
 from corral.supervise.supervisor import DEFAULT_GRACE
 
 log = logging.getLogger("corral.daemon")
@@ -77,6 +76,7 @@ class Down:
         self._ports = ports
         self._merges = merges
         self._belongings = belongings
+        self._context = context
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._places = context.places
@@ -98,25 +98,41 @@ class Down:
             raise
 
     async def __call__(
-        self, who: Who, team: str, *, caller: int, grace: float | None, discard: bool, tell: Tell
+        self,
+        who: Who,
+        team: str,
+        *,
+        caller: int,
+        grace: float | None,
+        discard: bool,
+        tell: Tell,
+        may_go_on: MayGoOn = as_decided,
     ) -> Receipt:
         """Take the team down. The receipt says what is left; nothing that holds work is removed without `discard`."""
         key = (team, discard)
-        task = self._under_way.get(key)
-        if task is None:
-            patience = DEFAULT_GRACE if grace is None else grace
-            work = self._do(who, team, patience, caller=caller, discard=discard, tell=tell)
-            task = self._under_way[key] = asyncio.get_running_loop().create_task(work)
-            task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        while (task := self._under_way.get(key)) is not None:
+            try:
+                return await asyncio.shield(task)
+            except DeniedError:
+                pass  # that was said to who asked for it; this one asks for itself
+        patience = DEFAULT_GRACE if grace is None else grace
+        work = self._do(who, team, patience, caller=caller, discard=discard, tell=tell, may_go_on=may_go_on)
+        task = self._under_way[key] = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(lambda _: self._under_way.pop(key, None))
         return await asyncio.shield(task)
 
-    async def _do(self, who: Who, name: str, grace: float, *, caller: int, discard: bool, tell: Tell) -> Receipt:
+    async def _do(
+        self, who: Who, name: str, grace: float, *, caller: int, discard: bool, tell: Tell, may_go_on: MayGoOn
+    ) -> Receipt:
         loop = asyncio.get_running_loop()
         began = loop.time()
         shared = self._supervisor.keepers.shared
         async with self._supervisor.lock(name), self._supervisor.keepers.claimed(name, who.user if shared else ""):
+            await may_go_on()
             team = self._registry.teams.get(name)
-            if team is None and not (await self._left_by_user(name) if shared else self._left_worktrees(name)):
+            owner = self._supervisor.keepers.owner(name)
+            before = await others_with(self._context, name, owner)
+            if team is None and not (await self._left(name, before) if shared else self._left_worktrees(name)):
                 raise NotFoundError(f"no team {name} is up", "corral ps shows what is up")
             agents = self._registry.of_team(name)
             stopping = [agent for agent in agents.values() if agent.state in _TO_BE_STOPPED]
@@ -134,10 +150,11 @@ class Down:
             keeper = await self._supervisor.keepers.of(name).open()
             point("daemon.taken_down")
             repo = team.repo if team else None
-            places = await self._worktrees(keeper, name, agents.values())
-            workspaces = {agent.workspace for agent in agents.values()}
-            bystanders = await keeper.bystanders(name, sorted(places | workspaces), caller)
-            removals = await self._remove(keeper, name, repo, places, bystanders=bystanders, discard=discard)
+            floors = await Floors.of(self._context, name, before)
+            whose = await floors.whose(agents.values(), self._context)
+            bystanders = await floors.bystanders({*whose, *(agent.workspace for agent in agents.values())}, caller)
+            cleared = await floors.clear(whose, repo, bystanders, discard=discard)
+            removals = cleared.removals
             point("daemon.workspaces_removed")
             had = await self._belongings.give_back(who, team, agents) if team is not None else GivenBack()
             blocks = _block_check(await self._ports.free(who, name))
@@ -158,15 +175,19 @@ class Down:
             )
             point("daemon.census_taken")
             stopped = [_stopped(agent, ended) for agent in stopping]
-            written = await self._record(who, name, agents.values(), [*stopped, _event(receipt)], clean=receipt.clean)
+            put, drop = noted(name, owner, cleared.users - {owner}) if shared else ((), ())
+            end = _End(events=[*stopped, _event(receipt)], put_items=put, drop_items=drop, clean=receipt.clean)
+            written = await self._record(who, name, agents.values(), end)
         return replace(receipt, written=written and not any(check.found for check in (blocks, *had.checks)))
 
     def _left_worktrees(self, team: str) -> bool:
         root = os.path.dirname(self._places.worktree(team, "any"))
         return names.is_valid(team) and os.path.isdir(root) and bool(os.listdir(root))
 
-    async def _left_by_user(self, team: str) -> bool:
-        return bool(await self._supervisor.insist(team, lambda keeper: keeper.inspect_workspaces(team)))
+    async def _left(self, team: str, before: Iterable[str]) -> bool:
+        """Whether there is something of a team that is down, or may be."""
+        floors = await Floors.of(self._context, team, before)
+        return bool(floors.unseen) or any((await floors.look()).values())
 
     async def _announce(self, who: Who, agents: Iterable[Agent]) -> None:
         now = self._now()
@@ -174,56 +195,31 @@ class Down:
         events = [NewEvent(event="agent.stopping", team=agent.team, agent=agent.name) for agent in records]
         await self._registry.observe(records, events, who)
 
-    @staticmethod
-    async def _worktrees(keeper: Keeper, team: str, agents: Iterable[Agent]) -> set[str]:
-        """All that there are: also those of agents that left the file, or were removed, and whose work is done."""
-        found = {removal.path for removal in await keeper.inspect_workspaces(team)}
-        return found | {agent.workspace for agent in agents if agent.workspace_kind == "worktree"}
-
-    @staticmethod
-    async def _remove(
-        keeper: Keeper,
-        team: str,
-        repo: str | None,
-        paths: Iterable[str],
-        *,
-        bystanders: Sequence[Bystander],
-        discard: bool,
-    ) -> list[WorkspaceRemoval]:
-        occupied = {} if discard else worktrees.occupants(bystanders)
-        removed = [
-            await worktrees.take_away(
-                keeper, path, team=team, agent=os.path.basename(path), repo=repo, occupied=occupied, discard=discard
-            )
-            for path in sorted(paths)
-        ]
-        # The disk has the last word, not the answers above.
-        left = [
-            msgspec.structs.replace(left, why=left.why or occupied.get(os.path.realpath(left.path), ""))
-            for left in await keeper.inspect_workspaces(team)
-        ]
-        return [removal for removal in removed if removal.removed] + left
-
-    async def _record(
-        self, who: Who, team: str, agents: Iterable[Agent], events: Sequence[NewEvent], *, clean: bool
-    ) -> bool:
+    async def _record(self, who: Who, team: str, agents: Iterable[Agent], end: _End) -> bool:
         """Forget the team if nothing is left of it; else keep it, so that the rest can still be dealt with.
 
         False if the store could not be written.
         """
         agents = list(agents)
-        if team not in self._registry.teams:
-            await self._registry.observe((), events, who)
-        elif clean:
+        known = team in self._registry.teams
+        if end.clean or not known:
             try:
                 await self._registry.commit(
-                    who, drop_teams=[team], drop_agents=[agent.key for agent in agents], events=events
+                    who,
+                    drop_teams=[team],
+                    drop_agents=[agent.key for agent in agents],
+                    events=end.events,
+                    put_items=end.put_items,
+                    drop_items=end.drop_items,
                 )
             except CorralError as error:
+                if not known:
+                    await self._registry.observe((), end.events, who)
+                    return True
                 # All of it is gone, and that counts; the records go with the next `down` that can be written.
                 log.error("%s is down, and that could not be written: %s", team, error.message)
                 now = self._now()
-                stopped = events[:-1]
+                stopped = end.events[:-1]
                 await self._registry.observe([lifecycle.stopped(agent, None, None, now) for agent in agents], stopped)
                 return False
         else:
@@ -232,8 +228,18 @@ class Down:
                 replace(agent, state=states.STOPPED, since=now, pid=None, reason="something of its team is left")
                 for agent in agents
             ]
-            await self._registry.observe(left, events, who)
+            await self._registry.observe(left, end.events, who)
         return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """How it ended, for the store."""
+
+    events: Sequence[NewEvent]
+    put_items: Sequence[Item]
+    drop_items: Sequence[tuple[str, str]]
+    clean: bool
 
 
 def _event(receipt: Receipt) -> NewEvent:

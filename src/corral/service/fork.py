@@ -25,6 +25,7 @@ from corral.service.context import Context
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.registering import register
+from corral.service.turn import MayGoOn, as_decided
 
 #: What `up` starts of forks, as it does of what the file declares.
 _DOES_NOT_RUN = states.AT_REST | {states.PENDING, states.BACKOFF}
@@ -60,10 +61,13 @@ class Fork:
         self._context = context
         self._now = context.now
 
-    async def __call__(self, who: Who, source: Agent, name: str, prompt: str, *, tell: Tell) -> Forked:
+    async def __call__(
+        self, who: Who, source: Agent, name: str, prompt: str, *, tell: Tell, may_go_on: MayGoOn = as_decided
+    ) -> Forked:
         """Make the agent and start it. If it cannot be made, nothing of it stays."""
         team = source.team
         async with self._supervisor.lock(team):
+            await may_go_on()
             source = self._registry.agent(team, source.name)
             forks.check_name(name, self._registry.agents.get((team, name)))
             await self._supervisor.be_certain(team)

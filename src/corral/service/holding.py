@@ -17,6 +17,7 @@ from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import PROMPT_SENDING, PROMPT_WAITING, Agent, NewEvent, Who
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
+from corral.service.turn import MayGoOn, as_decided
 from corral.supervise.observe import ready_order
 
 #: How long a first prompt that is just being said may take to be out before its agent is frozen.
@@ -42,9 +43,19 @@ class Holding:
         self._registry = context.registry
         self._supervisor = context.supervisor
 
-    async def pause(self, who: Who, team: str, names: Sequence[str], *, everyone: bool, tell: Tell) -> list[AgentHeld]:
+    async def pause(
+        self,
+        who: Who,
+        team: str,
+        names: Sequence[str],
+        *,
+        everyone: bool,
+        tell: Tell,
+        may_go_on: MayGoOn = as_decided,
+    ) -> list[AgentHeld]:
         """Freeze agents. One that is named and does not run is an error; of everyone, those that run are meant."""
         async with self._supervisor.lock(team):
+            await may_go_on()
             running = await self._running(team, names, "paused", everyone=everyone)
             fresh = [agent for agent in running if not agent.paused]
             for agent in running:
@@ -60,9 +71,19 @@ class Holding:
             await self._note(who, fresh, "agent.paused", lifecycle.paused)
         return self._held(team, names, {agent.name for agent in fresh}, tell, "paused")
 
-    async def resume(self, who: Who, team: str, names: Sequence[str], *, everyone: bool, tell: Tell) -> list[AgentHeld]:
+    async def resume(
+        self,
+        who: Who,
+        team: str,
+        names: Sequence[str],
+        *,
+        everyone: bool,
+        tell: Tell,
+        may_go_on: MayGoOn = as_decided,
+    ) -> list[AgentHeld]:
         """Let agents go on. One that is not paused is left alone."""
         async with self._supervisor.lock(team):
+            await may_go_on()
             running = await self._running(team, names, "resumed", everyone=everyone)
             paused = [agent for agent in running if agent.paused]
             for agent in paused:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from corral.domain.errors import NotFoundError
 from corral.domain.records import Event, NewEvent, Who
 from corral.service.context import Context
+from corral.service.sight import EVERYTHING, Sight
 
 _PAGE = 500
 
@@ -53,10 +54,12 @@ class Journal:
         since: float | None = None,
         last: int | None = None,
         follow: bool = False,
+        sight: Sight = EVERYTHING,
     ) -> AsyncIterator[Event | Awaited]:
         """Events in order, without a gap and without a repeat; with `follow`, for as long as somebody listens.
 
-        `named` are patterns for their names, such as `agent.*`, of which one must fit.
+        `named` are patterns for their names, such as `agent.*`, of which one must fit. `last` counts what may be seen:
+        of the rest no more is told than there is, and whoever tells of them asks for each.
         """
         await self._registry.save()  # whoever has done something finds it
         if follow and not await self._knows(team, agent):
@@ -65,6 +68,14 @@ class Journal:
         if last == 0:
             newest = await self._store.events(last=1)
             cursor, last = (newest[0].seq if newest else 0), None
+        if last is not None and sight is not EVERYTHING:
+            newest = await self._store.events(last=1)
+            found = await self._last_seen(sight, last, team=team, agent=agent, named=named, after=after, since=since)
+            cursor, last = max(newest[0].seq if newest else 0, found.up_to), None
+            for event in found.events:
+                yield event
+            if not follow:
+                return
         while True:
             # Taken before the look: an event that comes between the look and the wait ends the wait at once.
             growth = asyncio.ensure_future(self._registry.journal_growth())
@@ -90,6 +101,49 @@ class Journal:
                     await growth
             finally:
                 growth.cancel()
+
+    async def _last_seen(
+        self,
+        sight: Sight,
+        wanted: int,
+        *,
+        team: str,
+        agent: str,
+        named: Sequence[str],
+        after: int | None,
+        since: float | None,
+    ) -> _Found:
+        """The newest events that may be seen, looked for from the end on.
+
+        Stretches of the journal that tell only of what may not be seen are passed over unread.
+        """
+        found: list[Event] = []
+        hidden: set[tuple[str, str]] = set()
+        before: int | None = None
+        up_to = 0
+        while before != 0:
+            page = await self._store.events(
+                after=after, before=before, since=since, team=team, agent=agent, named=named, last=_PAGE
+            )
+            up_to = up_to or (page[-1].seq if page else 0)
+            seen = await sight.rows(page, _whose)
+            found = [*seen, *found]
+            if len(found) >= wanted or len(page) < _PAGE:
+                break
+            hidden |= {_whose(event) for event in page} - {_whose(event) for event in seen}
+            before = await self._store.newest_besides(hidden, page[0].seq)
+        return _Found(found[-wanted:], up_to)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    events: Sequence[Event]
+    #: The newest that was looked at.
+    up_to: int
+
+
+def _whose(event: Event) -> tuple[str, str]:
+    return event.team, event.agent
 
 
 def _name(team: str, agent: str) -> str:

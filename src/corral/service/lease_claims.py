@@ -107,8 +107,13 @@ class LeaseClaims:
 
 
 def realm_of(team: Team) -> str:
-    """Where its patterns mean the same files: teams of one repository share them."""
-    return team.repo or team.directory
+    """Where its patterns mean the same files: teams of one repository share them.
+
+    On a shared server those of one person do: what a team says of where it is, is its owner's word, and nobody shall
+    come among the leases of others by naming their directory.
+    """
+    where = files_of(team, None)
+    return f"{where} of {team.user}" if team.user else where
 
 
 def locks_of(team: Team) -> str:

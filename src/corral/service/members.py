@@ -14,6 +14,7 @@ from corral.domain.roles import Tables
 from corral.ports.member_accounts import Accounts
 from corral.ports.store import Change, Item
 from corral.service.context import Context
+from corral.service.turn import MayGoOn, as_decided
 
 _KIND = "member"
 _encode = msgspec.json.Encoder().encode
@@ -82,13 +83,14 @@ class Members:
         account = self._accounts.find(wanted.user)
         return rules.become(self._known, wanted, account, self._tables(), now=self._now(), by=who.user)
 
-    async def put(self, who: Who, wanted: Wanted, *, dry_run: bool = False) -> Changed:
+    async def put(self, who: Who, wanted: Wanted, *, dry_run: bool = False, may_go_on: MayGoOn = as_decided) -> Changed:
         """Let somebody in, or change what they are. With `dry_run` only say what would become of it.
 
         Somebody who is not in the group of the operating system is refused; to root it is said what would be, since it
         can put them there.
         """
         async with self._changing:
+            await may_go_on()
             account, before = self._accounts.find(wanted.user), self._known.get(wanted.user)
             member = rules.become(self._known, wanted, account, self._tables(), now=self._now(), by=who.user)
             change = UNCHANGED if member is before else ADDED if before is None else CHANGED
@@ -101,9 +103,12 @@ class Members:
                 self.version += 1
             return Changed(change=change, member=member, before=before, account=account)
 
-    async def remove(self, who: Who, user: str, *, force: bool, dry_run: bool = False) -> Changed:
+    async def remove(
+        self, who: Who, user: str, *, force: bool, dry_run: bool = False, may_go_on: MayGoOn = as_decided
+    ) -> Changed:
         """Have somebody be no member any more. Refused while teams of theirs are up, unless it is forced."""
         async with self._changing:
+            await may_go_on()
             member = rules.leave(self._known, user, self._busy(user), force=force)
             if not dry_run:
                 await self._commit(who, REMOVED, member, member)

@@ -26,6 +26,7 @@ from corral.service.process_reading import Place, ProcessReader, Question, Readi
 from corral.service.reaching import keeper_soon
 from corral.service.resolve import find_agent, find_team
 from corral.service.running import must_run
+from corral.service.turn import MayGoOn, as_decided
 
 #: Ids of which it is remembered whose they are, so that they need not be looked for; the oldest go first.
 _MOST_REMEMBERED = 10_000
@@ -63,7 +64,7 @@ class Processes:
 
     # Starting
 
-    async def execute(self, who: Who, agent: Agent, wanted: Wanted) -> Executed:
+    async def execute(self, who: Who, agent: Agent, wanted: Wanted, may_go_on: MayGoOn = as_decided) -> Executed:
         """Run a command in an agent's place, and wait for its end as long as the caller likes.
 
         One that is to run in the background, or ends in `&`, is answered for at once, even if it is about to fail.
@@ -74,6 +75,7 @@ class Processes:
             # A keeper may just have died, and the next one sees the agent again: it is looked for first.
             async with self._supervisor.lock(agent.team):
                 await self._supervisor.be_certain(agent.team)
+            await may_go_on()
             agent = self._registry.agent(agent.team, agent.name)
         must_run(
             agent,

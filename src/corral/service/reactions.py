@@ -42,10 +42,12 @@ class Reactions:
             if running:
                 await self._holding.pause(SUPERVISOR, team, running, everyone=True, tell=_nobody)
         elif reaction == attendance.STOP:
-            left = [name for name in names if name in agents and agents[name].state not in states.AT_REST]
-            if left:
-                async with self._supervisor.lock(team):
-                    await self._supervisor.be_certain(team)
+            if not self._left(team, names):
+                return
+            async with self._supervisor.lock(team):
+                await self._supervisor.be_certain(team)
+                # With the lock held: one of them may have been stopped, or removed, by whoever had it before.
+                if left := self._left(team, names):
                     await self._supervisor.stop(
                         team,
                         left,
@@ -53,6 +55,11 @@ class Reactions:
                         SUPERVISOR,
                         lambda live, now: lifecycle.ending(live, _ALONE, lifecycle.AND_STAY, now),
                     )
+
+    def _left(self, team: str, names: Sequence[str]) -> list[str]:
+        """Those that are there and not at rest."""
+        agents = self._registry.of_team(team)
+        return [name for name in names if name in agents and agents[name].state not in states.AT_REST]
 
     async def undo(self, team: str, reaction: str, names: Sequence[str]) -> None:
         """Have those of the agents go on that are still as they were left."""

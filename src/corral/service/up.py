@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -21,6 +21,7 @@ from corral.service.fork import Fork
 from corral.service.merge_book import MergeBook
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Tell
+from corral.service.turn import MayGoOn, as_decided
 from corral.service.up_limits import adjust
 from corral.service.up_result import AgentOutcome, UpResult, waits
 from corral.service.up_waiting import until_started
@@ -50,7 +51,7 @@ class Up:
         wait: float | None = None,
         environment: Mapping[str, str],
         tell: Tell,
-        may_go_on: Callable[[], Awaitable[None]] | None = None,
+        may_go_on: MayGoOn = as_decided,
     ) -> UpResult:
         """Start what is missing, leave alone what matches, say what differs.
 
@@ -85,13 +86,12 @@ class Up:
         dry_run: bool,
         environment: Mapping[str, str],
         tell: Tell,
-        may_go_on: Callable[[], Awaitable[None]] | None,
+        may_go_on: MayGoOn,
     ) -> UpResult:
         team = spec.parse(text, file)
         owner = who.user if self._supervisor.keepers.shared else ""
         async with self._supervisor.lock(team.name), self._supervisor.keepers.claimed(team.name, owner):
-            if may_go_on is not None:
-                await may_go_on()
+            await may_go_on()
             self._refuse_other_user(team.name, owner)
             self._refuse_other_file(team)
             return await self._make_so(

@@ -88,7 +88,7 @@ class Who:
         if not 0 < question.limit <= LARGEST_LIMIT:
             raise WrongUseError(f"limit={question.limit}: 1 to {LARGEST_LIMIT} are wanted")
         workspaces = self._workspaces(question.team)
-        names = names_of(question.path, question.cwd, [*workspaces, realm_of(question.team)])
+        names = names_of(question.path, question.cwd, [*workspaces, files_of(question.team, None)])
         for name in names:
             found = await self._look(question, name, list(workspaces))
             if found is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from corral.domain.records import Event
 from corral.ports.store import Change, Entry, Item, LogSize, Snapshot, Store
@@ -56,6 +56,7 @@ class WitnessedStore:
         self,
         *,
         after: int | None = None,
+        before: int | None = None,
         since: float | None = None,
         team: str = "",
         agent: str = "",
@@ -65,8 +66,12 @@ class WitnessedStore:
     ) -> list[Event]:
         """See `Store.events`."""
         return await self._store.events(
-            after=after, since=since, team=team, agent=agent, named=named, last=last, limit=limit
+            after=after, before=before, since=since, team=team, agent=agent, named=named, last=last, limit=limit
         )
+
+    async def newest_besides(self, hidden: Collection[tuple[str, str]], before: int) -> int:
+        """See `Store.newest_besides`."""
+        return await self._store.newest_besides(hidden, before)
 
     async def close(self) -> None:
         """See `Store.close`."""

@@ -6,13 +6,16 @@ about nothing else: it is a process of that user, who can have it say anything.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 
+from corral.domain.errors import RefusedError
 from corral.domain.records import Agent
 from corral.ports.keeper import Keeper
 from corral.ports.reports import Report, RunExited, ServerChanged
+from corral.supervise.floods import Floods
 from corral.supervise.link import KeeperLink, Link
 from corral.supervise.registry import Registry
 from corral.supervise.team_link import TeamLink
@@ -32,16 +35,18 @@ class Keepers:
         registry: Registry,
         connect: Connect,
         on_report: Callable[[Report], None],
-        on_lost: Callable[[str], None],
+        on_lost: Callable[[str, str], None],
         *,
         shared: bool = False,
     ) -> None:
+        """`on_lost` hears of a connection that broke: whose keeper it was, and if it was hung up on, why."""
         self._registry = registry
         self._connect = connect
         self._on_report = on_report
         self._on_lost = on_lost
         self.shared = shared
         self._links: dict[str, KeeperLink] = {}
+        self._floods = Floods(lambda: asyncio.get_running_loop().time())
         #: Whose a team is going to be that is not written down yet.
         self._claims: dict[str, str] = {}
         #: The links of teams that have more than one user, each with whose the team was.
@@ -141,17 +146,32 @@ class Keepers:
         if link is None:
 
             async def connect(on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> Keeper:
+                if self.shared:
+                    self._floods.check(user)
                 return await self._connect(user, on_report, on_lost)
 
             def heard(report: Report) -> None:
                 self._hear(user, report)
 
             told = heard if self.shared else self._on_report
-            link = self._links[user] = KeeperLink(connect, told, lambda: self._on_lost(user))
+            link = self._links[user] = KeeperLink(connect, told, lambda: self._lost(user))
         return link
 
+    def _lost(self, user: str) -> None:
+        if not self.shared or self._floods.lost(user):
+            self._on_lost(user, self._floods.news(user))
+
     def _hear(self, user: str, report: Report) -> None:
-        if self._may_tell(user, report):
+        """On a shared server. Raises RefusedError for a keeper that says too much."""
+        believed = self._may_tell(user, report)
+        try:
+            self._floods.told(user, report, believed=believed)
+        except RefusedError:
+            # Here and not when the connection is lost: one that nobody relies on yet is lost in silence.
+            if why := self._floods.news(user):
+                self._on_lost(user, why)
+            raise
+        if believed:
             self._on_report(report)
         else:
             log.warning("the keeper of %s spoke of team %.64r, which is not its: not believed", user, report.team)
@@ -161,4 +181,5 @@ class Keepers:
             return user in self.users(report.team)
         name = report.run.agent if isinstance(report, RunExited) else report.agent
         agent = self._registry.agents.get((report.team, name))
-        return user == ((agent.run_as if agent is not None else "") or self.owner(report.team))
+        # Of an agent that is not there nobody needs to know: the names of such are without number.
+        return agent is not None and user == (agent.run_as or self.owner(report.team))

@@ -18,7 +18,7 @@ from corral.domain.activity import NOT_KNOWN, Activity
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.health import Health
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
-from corral.ports.store import Change, Store
+from corral.ports.store import Change, Item, Store
 
 log = logging.getLogger("corral.daemon")
 
@@ -156,6 +156,8 @@ class Registry:
         agents: Sequence[Agent] = (),
         drop_agents: Sequence[tuple[str, str]] = (),
         events: Sequence[NewEvent] = (),
+        put_items: Sequence[Item] = (),
+        drop_items: Sequence[tuple[str, str]] = (),
     ) -> None:
         """Change state and journal in one transaction, or raise and change nothing."""
         if teams and not self.teams:
@@ -168,6 +170,8 @@ class Registry:
             put_agents=agents,
             drop_agents=drop_agents,
             events=events,
+            put_items=put_items,
+            drop_items=drop_items,
         )
         async with self._writing:
             unsaved, noted = self._backlog()

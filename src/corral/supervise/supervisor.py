@@ -190,12 +190,12 @@ class Supervisor:
         looks = [(user, await (await link.open()).inventory(team)) for user, link in self.keepers.parts(team)]
         for user, inventory in looks:
             # Of what others run, a keeper knows nothing.
-            strangers = self.keepers.strangers(user, team)
+            own = self._registry.of_team(team).keys() - self.keepers.strangers(user, team)
             for run in inventory.runs:
-                if run.agent not in strangers:
+                if run.agent in own:
                     self._registry.last_news[team, run.agent] = run.last_news
                     self.activities.looked(team, run)
-            running.update((name, count) for name, count in inventory.processes.items() if name not in strangers)
+            running.update((name, count) for name, count in inventory.processes.items() if name in own)
         self._transcripts.looked(team)
         self._registry.count_processes(team, running)
         for user, inventory in looks:
@@ -327,9 +327,13 @@ class Supervisor:
         """Something is up with the team: look at it now and not at the next sweep."""
         self._looking.at(team)
 
-    def _keeper_lost(self, user: str) -> None:
-        log.warning("the keeper%s went away; looking for it", f" of {user}" if user else "")
-        lost = NewEvent(event="keeper.lost", outcome="failed", data={"user": user} if user else {})
+    def _keeper_lost(self, user: str, why: str = "") -> None:
+        if why:
+            log.error("the keeper of %s was hung up on: %s", user, why)
+            lost = NewEvent(event="keeper.cut_off", outcome="failed", data={"user": user, "reason": why})
+        else:
+            log.warning("the keeper%s went away; looking for it", f" of {user}" if user else "")
+            lost = NewEvent(event="keeper.lost", outcome="failed", data={"user": user} if user else {})
         self._background.spawn(self._registry.observe((), [lost]))
         for team in self.keepers.teams_of(user):
             self._looking.at(team)

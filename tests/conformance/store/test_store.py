@@ -228,6 +228,45 @@ def test_events_of_one_agent_are_found_among_thousands_of_others(open_store: Ope
     asyncio.run(scenario())
 
 
+def test_stretches_that_tell_of_some_alone_are_passed_over(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        loud = [NewEvent(event="e", team="x", agent="loud") for _ in range(5000)]
+        await store.commit(change(events=[NewEvent(event="first", team="y"), *loud]))
+        newest = (await store.events(last=1))[0].seq
+        other = ("y", "")
+        # What is before the answer may be of others; what is not is of those that were named.
+        begin = await store.newest_besides({("x", "loud")}, newest)
+        assert {event.team for event in await store.events(after=begin - 1)} == {"x"}
+        assert [event.event for event in await store.events(team="y", before=begin, last=1)] == ["first"]
+        assert len(await store.events(before=begin, limit=5000)) < 2000
+        assert await store.newest_besides({("x", "loud"), other}, newest) == 0
+        assert await store.newest_besides({other}, newest) == newest
+        assert await store.newest_besides({("x", "loud")}, 1) <= 1
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_events_before_a_number(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        await store.commit(change(events=[told(number, "ab"[number % 2]) for number in range(2100)]))
+        numbers = {event.event: event.seq for event in await store.events(limit=5000)}
+
+        async def names(before: str, **query: object) -> list[str]:
+            found = await store.events(before=numbers[before], last=2, **query)  # type: ignore[arg-type]
+            return [event.event for event in found]
+
+        assert await names("e1500") == ["e1498", "e1499"]
+        assert await names("e1500", team="x", agent="b") == ["e1497", "e1499"]
+        assert await names("e1023", team="x", agent="a") == ["e1020", "e1022"]
+        assert await names("e1", team="x", agent="b") == []
+        await store.close()
+
+    asyncio.run(scenario())
+
+
 def test_events_that_an_earlier_version_wrote_are_found_by_their_agent(own_directory: Path) -> None:
     path = str(own_directory / "store.db")
 

@@ -5,7 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
+
 from tests.support.records import PERSON
+from tests.unit.api.deciding import ME
 from tests.unit.api.scene import Reply, Scene, play
 
 
@@ -38,6 +41,32 @@ def test_a_program_is_told_whether_it_may_and_what_the_agent_wants_to_hear(tmp_p
     async def journal(scene: Scene) -> list[tuple[str, str, dict[str, object]]]:
         await scene.registry.save()
         return await scene.journal()
+
+    play(tmp_path, act)
+
+
+@pytest.mark.parametrize("owner", ["ann", ME])
+def test_on_a_shared_server_leases_are_among_the_teams_of_one_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: str
+) -> None:
+    """Whoever touches what others hold, or says that their team is there as well, is not told of it."""
+    mine = owner == ME
+
+    async def act(scene: Scene) -> None:
+        monkeypatch.setattr(scene.services.supervisor.keepers, "shared", True)
+        for name, user in (("shop", ME), ("toys", owner)):
+            team = replace(scene.registry.teams[name], repo=str(tmp_path), directory=str(tmp_path), user=user)
+            moved = [replace(agent, workspace=str(tmp_path)) for agent in scene.registry.of_team(name).values()]
+            await scene.registry.commit(PERSON, teams=[team], agents=moved)
+        assert (await scene.ask("POST", "/v1/leases?team=toys&agent=z", {"patterns": ["docs/"]})).status == 200
+        said = {"cwd": str(tmp_path), "tool_name": "Write", "tool_input": {"file_path": "docs/x"}}
+        for reply in (
+            await ask(scene, "claude", "PreToolUse", said),
+            await scene.ask("POST", "/v1/hooks/claude?event=PreToolUse", said),
+            await scene.ask("POST", "/v1/leases?team=shop&agent=b", {"patterns": ["docs/x"]}),
+            await scene.ask("GET", "/v1/leases?team=shop&agent=b"),
+        ):
+            assert (b"toys/z" in reply.body) is mine, reply.body
 
     play(tmp_path, act)
 

@@ -13,12 +13,12 @@ from starlette.responses import Response
 
 from corral.adapters.policy.rego_policy import RegoPolicy
 from corral.adapters.policy.sources import read
-from corral.api import answers
+from corral.api import answers, requests
 from corral.api.member_routes import MemberApi, Shared
 from corral.api.member_table import MEMBERS
-from corral.api.router import Route, Router
+from corral.api.router import Handler, Route, Router
 from corral.api.server import DaemonServer
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, DeniedError
 from corral.domain.members import Account
 from corral.listening import listen
 from corral.peer import user_name
@@ -34,8 +34,10 @@ def failed(_: Request, error: Exception) -> Response:
     return answers.failure(error)
 
 
-def play(directory: Path, act: Callable[[Ask, Crowd], Awaitable[None]]) -> None:
-    """A daemon that serves members, and nothing else."""
+def play(
+    directory: Path, act: Callable[[Ask, Crowd], Awaitable[None]], again: Callable[[], Awaitable[None]] | None = None
+) -> None:
+    """A daemon that serves members, and nothing else. `again` is asked before a change is made."""
     path = str(directory / "d.sock")
 
     async def ask(method: str, target: str, body: object = None) -> Reply:
@@ -47,12 +49,19 @@ def play(directory: Path, act: Callable[[Ask, Crowd], Awaitable[None]]) -> None:
         writer.close()
         return Reply(int(answer.split(b" ")[1]), said)
 
+    def asked(handler: Handler) -> Handler:
+        async def serve(request: Request) -> Response:
+            request.scope[requests.AGAIN] = again
+            return await handler(request)
+
+        return serve
+
     async def run() -> None:
         async with crowd(directory) as one:
             policy = RegoPolicy(read(), 30.0)
             await policy.start()
             api = MemberApi(Shared(members=one.members, facts=one.facts, policy=policy))
-            routes = [Route(route.method, route.path, getattr(api, route.handler)) for route in MEMBERS]
+            routes = [Route(route.method, route.path, asked(getattr(api, route.handler))) for route in MEMBERS]
             server = DaemonServer(Router(routes, failed))
             serving = asyncio.ensure_future(server.serve(sockets=[listen(path)]))
             try:
@@ -63,6 +72,22 @@ def play(directory: Path, act: Callable[[Ask, Crowd], Awaitable[None]]) -> None:
                 await policy.close()
 
     asyncio.run(run())
+
+
+def test_a_change_is_asked_about_once_more_when_its_turn_has_come(tmp_path: Path) -> None:
+    async def again() -> None:
+        if not allowed:
+            raise DeniedError("not any more", "", rule="no")
+
+    async def act(ask: Ask, one: Crowd) -> None:
+        assert (await ask("PUT", "/v1/members/ann", {"role": "senior"})).status == 200
+        allowed.clear()
+        assert (await ask("PUT", "/v1/members/ben", {"role": "senior"})).status == 403
+        assert (await ask("DELETE", "/v1/members/ann")).status == 403
+        assert [member.user for member in one.members.all()] == ["ann"]
+
+    allowed = {"yes"}
+    play(tmp_path, act, again)
 
 
 def test_from_the_first_to_the_last(tmp_path: Path) -> None:

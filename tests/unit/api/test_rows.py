@@ -4,13 +4,14 @@ import asyncio
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from corral.api import authorising
 from corral.domain.kv import Transaction
 from corral.domain.policy import Decision, Question
-from corral.domain.records import NewEvent
+from corral.domain.records import Event, NewEvent
 from tests.support.records import PERSON
 from tests.unit.api.deciding import ME, People, Scripted, decided
 from tests.unit.api.scene import Scene
@@ -74,6 +75,44 @@ def test_a_stream_of_events_has_only_those_that_may_be_seen(tmp_path: Path) -> N
             assert (await anext(stream))["event"] == "agent.six"
 
     decided(tmp_path, Scripted(own), act, facts)
+
+
+def test_the_last_events_are_the_last_of_those_that_may_be_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many of others came between, and without all of those being read."""
+
+    async def act(scene: Scene) -> None:
+        async def happen(team: str, agent: str, *names: str) -> None:
+            await scene.registry.observe((), [NewEvent(event=name, team=team, agent=agent) for name in names])
+
+        async def last(query: str) -> list[str]:
+            return [event["event"] async for event in scene.stream(f"/v1/events?event=x.*&{query}") if "event" in event]
+
+        await happen("shop", "a", "x.one", "x.two", "x.three")
+        await happen("toys", "z", *(f"x.loud{number}" for number in range(8000)))
+        await happen("shop", "", "x.four")
+        await happen("toys", "z", "x.last")
+        read: list[int] = []
+        events = scene.store.events
+
+        async def counted(**query: Any) -> list[Event]:
+            found = await events(**query)
+            read.append(len(found))
+            return found
+
+        monkeypatch.setattr(scene.store, "events", counted)
+        assert await last("lines=3") == ["x.two", "x.three", "x.four"]
+        assert sum(read) < 4000
+        assert await last("lines=1&team=shop&agent=a") == ["x.three"]
+        assert await last("lines=50") == ["x.one", "x.two", "x.three", "x.four"]
+        async with aclosing(scene.stream("/v1/events?lines=2&follow=1&event=x.*")) as stream:
+            assert [(await anext(stream))["event"] for _ in range(2)] == ["x.three", "x.four"]
+            await happen("toys", "z", "x.not seen")
+            await happen("shop", "a", "x.five")
+            assert (await anext(stream))["event"] == "x.five"
+
+    decided(tmp_path, Scripted(own), act)
 
 
 def test_output_of_a_team_is_of_those_that_may_be_read(tmp_path: Path) -> None:

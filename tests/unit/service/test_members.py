@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corral.domain.errors import BadPolicyError, CorralError, NotFoundError, RefusedError, WrongUseError
+from corral.domain.errors import BadPolicyError, CorralError, DeniedError, NotFoundError, RefusedError, WrongUseError
 from corral.domain.members import Wanted
 from corral.domain.roles import Tables
 from corral.service.members import ADDED, CHANGED, REMOVED, UNCHANGED, Members
@@ -39,6 +39,31 @@ def test_they_are_there_again_after_a_restart(tmp_path: Path) -> None:
 
     play(tmp_path, first)
     play(tmp_path, second)
+
+
+def test_who_waits_for_another_change_is_asked_about_when_that_is_made(tmp_path: Path) -> None:
+    """Olga gives away a role while it is taken from her that she may."""
+
+    async def act(one: Crowd) -> None:
+        async def may_go_on() -> None:
+            asked.append(one.members.show("olga").role)
+            if asked[-1] != "owner":
+                raise DeniedError("not any more", "", rule="no")
+
+        asked: list[str] = []
+        await one.members.put(ROOT, Wanted(user="olga", role="owner"))
+        await one.members.put(ROOT, Wanted(user="ben", role="junior"))
+        results = await asyncio.gather(
+            one.members.put(ROOT, Wanted(user="olga", role="junior")),
+            one.members.put(OLGA, Wanted(user="ann", role="owner"), may_go_on=may_go_on),
+            one.members.remove(OLGA, "ben", force=False, may_go_on=may_go_on),
+            return_exceptions=True,
+        )
+        assert [isinstance(result, DeniedError) for result in results] == [False, True, True]
+        assert asked == ["junior", "junior"]
+        assert [member.user for member in one.members.all()] == ["ben", "olga"]
+
+    play(tmp_path, act)
 
 
 def test_every_change_is_journalled_with_who_made_it_and_no_change_is_not(tmp_path: Path) -> None:

@@ -52,7 +52,10 @@ class Scene:
         def hear(report: Report) -> None:
             self.heard.append(report.team)
 
-        self.keepers = Keepers(registry, connect, hear, self.lost.append, shared=shared)
+        self.keepers = Keepers(registry, connect, hear, self._lost, shared=shared)
+
+    def _lost(self, user: str, why: str) -> None:
+        self.lost.append(f"{user}: {why}" if why else user)
 
     async def of(self, team: str) -> Any:
         return await self.keepers.of(team).open()

@@ -65,7 +65,7 @@ class Scene:
                 raise UnavailableError(f"the keeper of {user} is silent", "")
             return self.host
 
-        keepers = Keepers(self.registry, connect, lambda _: None, lambda _: None, shared=shared)
+        keepers = Keepers(self.registry, connect, lambda _: None, lambda *_: None, shared=shared)
         return Line(self.registry, keepers, self.lock, self._start, lambda: 100.0)
 
     def lock(self, team: str) -> asyncio.Lock:

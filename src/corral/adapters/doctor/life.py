@@ -32,15 +32,15 @@ class _Asked:
 
 def look(places: Places) -> tuple[Life, ...]:
     """The daemon and the keeper, as far as their sockets or their locks show that they should be there."""
+    return look_at(
+        ("daemon", places.daemon_socket, places.daemon_lock), ("keeper", places.keeper_socket, places.keeper_lock)
+    )
+
+
+def look_at(*those: tuple[str, str, str]) -> tuple[Life, ...]:
+    """These: each by what it is, its socket and its lock."""
     with contextlib.ExitStack() as stack:
-        asked = [
-            one
-            for of, path, lock in (
-                ("daemon", places.daemon_socket, places.daemon_lock),
-                ("keeper", places.keeper_socket, places.keeper_lock),
-            )
-            if (one := _ask(stack, of, path, lock)) is not None
-        ]
+        asked = [one for of, path, lock in those if (one := _ask(stack, of, path, lock)) is not None]
         # One that is stopped cannot answer: nobody has to wait for that.
         stopped = {one.of for one in asked if _is_stopped(one.pid)}
         waiting = [one.connection for one in asked if one.connection is not None and one.of not in stopped]

@@ -54,10 +54,10 @@ class Population:
         ]
 
 
-def look() -> Population:
-    """Everybody, and the marks of those that run as this user and of the tmux servers that can be read."""
+def look(uid: int | None = None) -> Population:
+    """Everybody, and the marks of those that run as a user, else this one, and of the tmux servers that can be read."""
     everyone = proc.every_process()
-    user = os.getuid()
+    user = os.getuid() if uid is None else uid
     marks = {}
     for process in everyone:
         if _KERNEL_THREADS in (process.pid, process.parent) or process.pid == os.getpid():

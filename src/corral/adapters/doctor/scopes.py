@@ -39,6 +39,15 @@ def populated(control_group: str, root: str = "") -> bool | None:
         return None
 
 
+def groups_below(control_group: str, root: str = "") -> list[str]:
+    """The cgroups below one, as they are named in their hierarchy."""
+    directory = _directory(control_group, root)
+    if directory is None:
+        return []
+    top = directory.removesuffix(control_group)
+    return [f"/{os.path.relpath(path, top)}" for path, _, _ in os.walk(directory) if path != directory]
+
+
 def _scope(unit: ScopeUnit, root: str) -> Scope:
     name, active, control_group, description = unit
     full = populated(control_group, root)

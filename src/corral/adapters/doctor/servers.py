@@ -19,7 +19,8 @@ from corral.places import Places
 class Servers:
     """What listens on this host, and which of it is a tmux server."""
 
-    def __init__(self, people: Population, places: Places) -> None:
+    def __init__(self, people: Population, places: Places, uid: int | None = None) -> None:
+        """With `uid`, no servers but that user's."""
         self._people = people
         self._places = places
         #: Why not everything could be looked at; empty if it could.
@@ -29,7 +30,10 @@ class Servers:
         self._by_inode = {listener.inode: listener for listener in self.listeners}
         self._holders: dict[tuple[int, int], int] = {}
         self._owners: list[tuple[Process, Listener]] = []
+        self._uid = os.getuid() if uid is None else uid
         for process in people.servers():
+            if uid is not None and _uid_of(process.pid) != uid:
+                continue
             for listener in self._sockets_of(process.pid) if self._listed else [self._presumed(process.pid)]:
                 self._owners.append((process, listener))
                 if listener.file is not None:
@@ -82,7 +86,7 @@ class Servers:
             pid=process.pid,
             start=process.start,
             user=_name_of(user),
-            mine=user == os.getuid(),
+            mine=user == self._uid,
             path=listener.path,
             standing=standing,
             replaced_by=other,

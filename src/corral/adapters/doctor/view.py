@@ -7,9 +7,10 @@ import time
 from dataclasses import replace
 
 from corral.adapters.doctor import ground, host, population, scopes
+from corral.adapters.doctor.parts import Part
 from corral.adapters.doctor.servers import Servers
 from corral.agents import catalogue
-from corral.domain.diagnosis_facts import AgentRecord, Facts, Life, Records, Scope
+from corral.domain.diagnosis_facts import AgentRecord, Facts, Host, Life, Records, Scope
 from corral.domain.diagnosis_teams import may_be_orphan
 from corral.domain.errors import CorralError
 from corral.places import Places
@@ -27,9 +28,12 @@ class LocalHost:
         *,
         no_units: str = "",
         lives: tuple[Life, ...] = (),
+        of: Part | None = None,
     ) -> None:
+        """`of` is the part of another user, which root looks at: then not at what that user finds at a log-in."""
         self._places = places
         self._lives = lives
+        self._of = of
         self._known = known
         self._units = units
         self._no_units = no_units
@@ -41,8 +45,9 @@ class LocalHost:
         written down before they are started and never come back.
         """
         now = time.time()
-        people = population.look()
-        servers = Servers(people, self._places)
+        uid = self._of.uid if self._of is not None else None
+        people = population.look(uid)
+        servers = Servers(people, self._places, uid)
         found = servers.servers()
         plain = population.plain_runs(people, self._places.launch_dir)
         worktrees = ground.worktrees(self._places)
@@ -53,7 +58,8 @@ class LocalHost:
         units, why = self._scopes()
         if why:
             not_checked["scopes"] = why
-        offers = host.look(dict(os.environ))
+        of = self._of
+        offers = host.look(dict(os.environ)) if of is None else Host(user=of.user)
         if offers.controllers is None:
             not_checked["controllers"] = "only cgroup v2 tells which there are"
         return Facts(
@@ -66,8 +72,8 @@ class LocalHost:
             scopes=units,
             sockets=ground.socket_files(self._places, servers.listens),
             worktrees=worktrees,
-            directories=ground.directories(self._places),
-            disks=ground.disks(self._places),
+            directories=ground.directories(self._places) if of is None else (),
+            disks=ground.disks(self._places) if of is None else (),
             bad_profiles=tuple((one.file, one.message, one.remedy) for one in catalogue.problems()),
             host=offers,
             lives=self._lives,

@@ -2,13 +2,13 @@
 
 An index by agent has a page for each agent, and a transaction that tells of ten agents would write ten of them: more
 than all the rest of it. So it is only noted which agents a *span* of so many events in a row tells of, once for each
-span, and a search reads no other spans.
+span, and a search reads no other spans. What is a team's and no agent's, or the host's, is noted without an agent.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -52,7 +52,7 @@ class Journal:
         for number, (_, team, agent, _, _) in enumerate(rows, last - len(rows) + 1):
             if number >> _SPAN_BITS != self._span:
                 self._span, self._told = number >> _SPAN_BITS, set()
-            if agent and (team, agent) not in self._told:
+            if (team, agent) not in self._told:
                 self._told.add((team, agent))
                 spans.append((team, agent, self._span))
         write_rows(db, "INSERT OR IGNORE INTO journal_spans (team, agent, span) {rows}", spans)
@@ -72,11 +72,13 @@ def read(
     last: int | None,
     limit: int,
     named: Sequence[str] = (),
+    before: int | None = None,
 ) -> list[Event]:
     """See `Store.events`."""
     conditions, values = ["1"], list[object]()
     for condition, value in (
         ("seq > ?", after),
+        ("seq < ?", before),
         ("time >= ?", since),
         ("journal.team = ?", team or None),
         ("journal.agent = ?", agent or None),
@@ -97,6 +99,9 @@ def read(
         if after is not None:
             conditions.append("span >= ?")
             values.append(after >> _SPAN_BITS)
+        if before is not None:
+            conditions.append("span <= ?")
+            values.append(before - 1 >> _SPAN_BITS)
         order = "span {direction}, seq"
     direction = "DESC" if last is not None else "ASC"
     query = (
@@ -105,6 +110,16 @@ def read(
     )
     rows = db.execute(query, [*values, last if last is not None else limit]).fetchall()
     return [_event(row) for row in (rows[::-1] if last is not None else rows)]
+
+
+def newest_besides(db: sqlite3.Connection, hidden: Collection[tuple[str, str]], before: int) -> int:
+    """See `Store.newest_besides`."""
+    # From the span that `before` is in on: it may begin with others.
+    spans = db.execute(
+        "SELECT team, agent, span FROM journal_spans WHERE span <= ? ORDER BY span DESC", (before - 1 >> _SPAN_BITS,)
+    )
+    found = next((span for team, agent, span in spans if (team, agent) not in hidden), None)
+    return 0 if found is None else min(before, found + 1 << _SPAN_BITS)
 
 
 def _event(row: tuple[int, float, str, str, str, bytes]) -> Event:

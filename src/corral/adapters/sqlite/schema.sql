@@ -1,4 +1,4 @@
--- Version 3. The store is owned by one daemon; nobody else opens it.
+-- Version 4. The store is owned by one daemon; nobody else opens it.
 
 CREATE TABLE IF NOT EXISTS meta (
     name  TEXT PRIMARY KEY,
@@ -23,14 +23,15 @@ CREATE TABLE IF NOT EXISTS journal (
 );
 DROP INDEX IF EXISTS journal_by_agent;
 
--- Which agents are told of in each 1024 entries of the journal (adapters/sqlite/journal.py).
+-- Which agents, and which teams or hosts as such, are told of in each 1024 entries of the journal (adapters/sqlite/journal.py).
 CREATE TABLE IF NOT EXISTS journal_spans (
     team  TEXT NOT NULL,
     agent TEXT NOT NULL,
     span  INTEGER NOT NULL,
     PRIMARY KEY (team, agent, span)
 ) WITHOUT ROWID;
-INSERT OR IGNORE INTO journal_spans SELECT DISTINCT team, agent, seq >> 10 FROM journal WHERE agent != '';
+INSERT OR IGNORE INTO journal_spans SELECT DISTINCT team, agent, seq >> 10 FROM journal;
+CREATE INDEX IF NOT EXISTS journal_spans_by_span ON journal_spans (span);
 
 -- What others follow, by revision. Bounded: the oldest go.
 CREATE TABLE IF NOT EXISTS log (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.resources import files
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import Agent, Event, Team
 from corral.ports.store import Change, Entry, Item, LogSize, Snapshot
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 TEAM, AGENT = "team", "agent"
 
 _T = TypeVar("_T")
@@ -122,6 +122,7 @@ class SqliteStore:
         self,
         *,
         after: int | None = None,
+        before: int | None = None,
         since: float | None = None,
         team: str = "",
         agent: str = "",
@@ -132,9 +133,21 @@ class SqliteStore:
         """See `Store.events`."""
         return await self._run(
             lambda: journal.read(
-                self._db, after=after, since=since, team=team, agent=agent, named=named, last=last, limit=limit
+                self._db,
+                after=after,
+                before=before,
+                since=since,
+                team=team,
+                agent=agent,
+                named=named,
+                last=last,
+                limit=limit,
             )
         )
+
+    async def newest_besides(self, hidden: Collection[tuple[str, str]], before: int) -> int:
+        """See `Store.newest_besides`."""
+        return await self._run(lambda: journal.newest_besides(self._db, hidden, before))
 
     async def close(self) -> None:
         """See `Store.close`."""

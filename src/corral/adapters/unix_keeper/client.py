@@ -19,7 +19,7 @@ from corral.adapters.unix_keeper.recordings import RecordingCalls
 from corral.adapters.unix_keeper.sessions import SessionCalls
 from corral.adapters.unix_keeper.typing import TypingCalls
 from corral.domain.enforcement import Enforcement
-from corral.domain.errors import CorralError, UnavailableError, from_json
+from corral.domain.errors import CorralError, RefusedError, UnavailableError, from_json
 from corral.domain.limits import Limits
 from corral.peer import peer_of
 from corral.ports import wire
@@ -52,11 +52,13 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
         on_report: Callable[[Report], None],
         on_lost: Callable[[], None],
     ) -> None:
+        """`on_report` raises RefusedError for a report that the connection is to end with."""
         self._writer = writer
         self._on_report = on_report
         self._on_lost = on_lost
         self._pending: dict[int, asyncio.Future[msgspec.Raw]] = {}
         self._numbers = 0
+        self._answers = 0
         self._pulse = Pulse(lambda: self._ask("hello", {}))
         #: It was asked to end, so its going is no loss.
         self._dismissed = False
@@ -302,11 +304,12 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
                 self._pulse.beats += 1
                 if isinstance(frame, wire.Told):
                     self._on_report(frame.report)
-                elif isinstance(frame, wire.Answer):
-                    self._settle(frame.number, frame.value)
-                elif isinstance(frame, wire.Failure):
-                    self._settle(frame.number, from_json(frame.error))
-        except (asyncio.IncompleteReadError, ConnectionError, ValueError, msgspec.DecodeError):
+                    continue
+                self._answers += 1
+                if isinstance(frame, wire.Call) or self._answers > self._numbers:
+                    raise ValueError("an answer to nothing")
+                self._settle(frame.number, frame.value if isinstance(frame, wire.Answer) else from_json(frame.error))
+        except (asyncio.IncompleteReadError, ConnectionError, ValueError, msgspec.DecodeError, RefusedError):
             self.closed = True
             self._writer.close()
             self._fail_pending()

@@ -1,0 +1,57 @@
+"""A shared server is looked at in parts: what is the host's, and what each user has of it. Pure.
+
+A part is looked at with the rights of whoever asks: its user sees all of it, root nearly all, others nothing. What
+could not be looked at is said, and is not taken for well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from corral.domain.diagnosis import JOURNAL, OTHER_USERS, Finding, Report, in_order
+
+#: What is the host's, and nobody's part of it.
+OF_THE_HOST = frozenset(("daemon", "tmux", "disk", "cgroups"))
+#: What root can tell of the part of another user. The rest is about what that user finds where it logs in.
+OF_ANOTHER = frozenset(
+    "keeper ghost_servers lost_sessions stray_sessions orphans transitions scopes sockets worktrees".split()
+)
+#: Said to a member, who sees no part but its own.
+UNSEEN = "what other users run on this host only they themselves, and root, can look at: sudo corral doctor"
+
+
+def part(report: Report, checks: Collection[str]) -> Report:
+    """Only these checks of a report."""
+    return Report(
+        findings=[one for one in report.findings if one.check in checks or one.check == JOURNAL],
+        not_checked={check: why for check, why in report.not_checked.items() if check in checks},
+    )
+
+
+def of_user(report: Report, user: str) -> Report:
+    """The part of another user: each finding names whose it is, and is that user's to heal."""
+    return Report(
+        findings=[_of_user(one, user) for one in report.findings],
+        not_checked={check: f"of {user}: {why}" for check, why in report.not_checked.items()},
+    )
+
+
+def _of_user(one: Finding, user: str) -> Finding:
+    remedy = f"by {user}: {one.remedy}" if one.remedy else ""
+    return replace(
+        one, message=f"of {user}: {one.message}", remedy=remedy, cure=None, details={**one.details, "user": user}
+    )
+
+
+def together(reports: Sequence[Report], unseen: Sequence[str]) -> Report:
+    """One report of all parts. `unseen` says which parts nobody looked at, and why."""
+    not_checked: dict[str, list[str]] = {OTHER_USERS: list(unseen)} if unseen else {}
+    for report in reports:
+        for check, why in report.not_checked.items():
+            not_checked.setdefault(check, []).append(why)
+    return Report(
+        findings=in_order([one for report in reports for one in report.findings]),
+        not_checked={check: "; ".join(dict.fromkeys(whys)) for check, whys in not_checked.items()},
+        also=(OTHER_USERS,),
+    )
