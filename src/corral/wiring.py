@@ -73,7 +73,7 @@ def run_keeper(
 
 
 async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decides: bool) -> None:
-    from corral import __version__
+    from corral import __version__, config
     from corral.adapters import webhook
     from corral.adapters.accounts import account
     from corral.adapters.cgroup.peers import KernelPeers
@@ -230,6 +230,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
                 shared=door is not None,
                 # The keeper of a single person is that person's; those of a shared server are each their user's.
                 uid_of=(lambda _: os.getuid()) if door is None else (lambda agent: uid_of(agent.user)),
+                trust_user_units=door is not None and config.identity_terms(places).trust_user_units,
             ),
             shared=shared,
             authority=None if shared is None else authority_of(shared),
