@@ -132,7 +132,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.supervise.registry import Registry
     from corral.supervise.supervisor import Supervisor
     from corral.wiring_audit import open_audit
-    from corral.wiring_policy import authority_of, shared_of
+    from corral.wiring_policy import authority_of, open_door, shared_of
 
     boot = processes.boot_id()
 
@@ -161,7 +161,10 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             rooms=None if door is None else HostRooms(helper),
             accounts=None if door is None else account,
         )
-        shared = await shared_of(context, MEMBERS if door is None else door.group) if decides else None
+        server: DaemonServer
+        if decides:
+            group = MEMBERS if door is None else door.group
+            shared = await shared_of(context, group, lambda uid, but: server.hang_up(uid, but))
         ledger = Ledger(store)
         kv = Kv(context, ledger)
         waits = Waits()
@@ -191,7 +194,6 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         await ledger.load()
         await ports.settle()
         linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)
-        server: DaemonServer
         services = Services(
             places=places,
             instance=store.instance,
@@ -240,9 +242,11 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         server = DaemonServer(make_app(services), None if door is None or callers is None else callers.hung_up)
         linger.on_idle(server.end)
         hosting.on_signals(asyncio.get_running_loop(), server.end)
-        if door is not None:
+        if door is None or shared is None:
+            listening = listen(places.daemon_socket)
+        else:
             tell_keepers(places, store.instance)
-        listening = listen(places.daemon_socket) if door is None else door.listen(places.daemon_socket)
+            listening = open_door(door, places.daemon_socket, shared.members)
         identity = hosting.identity(places.daemon_socket)
         watching = asyncio.get_running_loop().create_task(
             hosting.when_gone(places.daemon_socket, identity, server.end), name="watch the socket"
