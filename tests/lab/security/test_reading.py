@@ -60,10 +60,17 @@ TABLE = (
     ),
     Attack(
         name="the output, by who is no member",
-        who=CLEO,
+        who=DAEMON,
         what="corral logs shop/api",
         says="is no member",
         told=Trail(verb="logs", rule="not_a_member"),
+    ),
+    Attack(
+        name="anything, by who is in the group and no member",
+        who=CLEO,
+        what="$RAW GET /v1/health '' || $RAW GET '/v1/logs?team=shop&agent=api' ''",
+        says=DENIED,
+        told=Nowhere(),
     ),
     Attack(
         name="the screen",
