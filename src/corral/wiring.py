@@ -29,7 +29,7 @@ _TAKE_OVER_SECONDS = 10.0
 def run_daemon(ready_fd: int | None, members: str | None = None, *, decides: bool = False) -> int:
     """Run the daemon of the instance that the environment names, until it is told to end.
 
-    With `members`, a group, it is the daemon of a shared server: whoever is in that group may connect, and a policy
+    With `members`, a group, it is the daemon of a shared server: its members are in that group, and a policy
     decides what each may do. `decides` has one of a single person ask a policy and keep a trail as well, for the bench.
     """
     places = Places.from_environment()
