@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from typing import TYPE_CHECKING
 
 from corral.domain.audit_terms import DEFAULT_AUDIT_TERMS, AuditTerms, read_terms
 from corral.domain.errors import RefusedError
@@ -14,6 +15,9 @@ from corral.domain.policy_settings import PolicySettings, settings_of
 from corral.domain.spec_syntax import load
 from corral.domain.spec_text import MAX_BYTES, decode
 from corral.places import Places
+
+if TYPE_CHECKING:
+    from corral.domain.identity_terms import IdentityTerms
 
 
 def audit_terms(places: Places) -> AuditTerms:
@@ -26,6 +30,15 @@ def policy_settings(places: Places) -> PolicySettings:
     """What is configured of the policy; `BadPolicyError` or `BadSpecError` if that cannot be."""
     text = _text(places.config_file)
     return PolicySettings() if text is None else settings_of(load(text, places.config_file), places.config_file)
+
+
+def identity_terms(places: Places) -> IdentityTerms:
+    """What is configured of who is taken for whom on a shared server; `BadSpecError` if that cannot be."""
+    # An instance of one person does without.
+    from corral.domain.identity_terms import IdentityTerms, read_identity_terms
+
+    text = _text(places.config_file)
+    return IdentityTerms() if text is None else read_identity_terms(places.config_file, text)
 
 
 def _text(path: str) -> str | None:

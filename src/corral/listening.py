@@ -10,7 +10,7 @@ import socket
 BACKLOG = 512
 
 
-def listen(path: str, *, mode: int = 0o600, group: int = -1) -> socket.socket:
+def listen(path: str, *, mode: int = 0o600) -> socket.socket:
     """A listening unix socket at `path`, ours alone unless said otherwise. The caller holds the lock, so whatever is
     there is a dead one's.
     """
@@ -22,8 +22,6 @@ def listen(path: str, *, mode: int = 0o600, group: int = -1) -> socket.socket:
         listening.bind(path)
     finally:
         os.umask(before)
-    if group != -1:
-        os.chown(path, -1, group)
     if mode != 0o600:
         os.chmod(path, mode)
     listening.listen(BACKLOG)

@@ -5,47 +5,53 @@ from __future__ import annotations
 import grp
 import os
 import socket
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from corral.domain.acl import ACCESS, acl
-from corral.domain.errors import NotFoundError, RefusedError
-from corral.domain.host_names import AGENTS
+from corral.domain.errors import CorralError, NotFoundError, RefusedError
 from corral.listening import listen
 from corral.places import Places
 
 
 @dataclass(frozen=True)
 class Door:
-    """The socket of a shared server's daemon: for everybody in one group, and for the users of agents."""
+    """The socket of a shared server's daemon: for its members and for users of agents, each by their number.
 
-    gid: int
+    A group would count for whoever logs in from then on, and for whoever was taken out of it until they log out.
+    """
+
+    #: The group that members are in.
     group: str
-    #: The group of users that are for agents alone, if there is one.
-    agents: int | None = None
 
-    def listen(self, path: str) -> socket.socket:
-        """A listening socket, 0660 and of the group."""
-        listening = listen(path, mode=0o660, group=self.gid)
-        if self.agents is not None:
-            # They are nobody's log-in, and so in no group of people; but what they run has to say something, too.
-            os.setxattr(path, ACCESS, acl(6, 6, groups=((self.agents, 6),)))
+    def listen(self, path: str, uids: Iterable[int]) -> socket.socket:
+        """A listening socket, for these users besides ourselves."""
+        listening = listen(path)
+        self.admit(path, uids)
         return listening
+
+    def admit(self, path: str, uids: Iterable[int]) -> None:
+        """Have these users be those who can connect, from now on. CorralError if that cannot be."""
+        try:
+            os.setxattr(path, ACCESS, acl(6, 0, users=[(uid, 6) for uid in uids]))
+        except OSError as error:
+            raise CorralError(
+                f"{path} could not be given to who may connect now: {error.strerror}",
+                "sudo systemctl restart corral.service gives it to the members that there are",
+            ) from error
 
 
 def shared_door(group: str) -> Door:
-    """For the members of `group`. Root is refused: the daemon of many people must not be able to do everything."""
+    """For members who are in `group`. Root is refused: the daemon of many people must not be able to do everything."""
     if os.geteuid() == 0:
         raise RefusedError(
             "the daemon of a shared server does not run as root", "systemctl start corral.service runs it as corral"
         )
     try:
-        gid = grp.getgrnam(group).gr_gid
+        grp.getgrnam(group)
     except KeyError:
         raise NotFoundError(f"there is no group {group} on this host", "sudo corral host setup makes it") from None
-    try:
-        return Door(gid, group, grp.getgrnam(AGENTS).gr_gid)
-    except KeyError:
-        return Door(gid, group)
+    return Door(group)
 
 
 def tell_keepers(places: Places, instance: str) -> None:

@@ -29,7 +29,7 @@ _TAKE_OVER_SECONDS = 10.0
 def run_daemon(ready_fd: int | None, members: str | None = None, *, decides: bool = False) -> int:
     """Run the daemon of the instance that the environment names, until it is told to end.
 
-    With `members`, a group, it is the daemon of a shared server: whoever is in that group may connect, and a policy
+    With `members`, a group, it is the daemon of a shared server: its members are in that group, and a policy
     decides what each may do. `decides` has one of a single person ask a policy and keep a trail as well, for the bench.
     """
     places = Places.from_environment()
@@ -73,7 +73,7 @@ def run_keeper(
 
 
 async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decides: bool) -> None:
-    from corral import __version__
+    from corral import __version__, config
     from corral.adapters import webhook
     from corral.adapters.accounts import account
     from corral.adapters.cgroup.peers import KernelPeers
@@ -133,7 +133,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.supervise.registry import Registry
     from corral.supervise.supervisor import Supervisor
     from corral.wiring_audit import open_audit
-    from corral.wiring_policy import authority_of, shared_of
+    from corral.wiring_policy import authority_of, open_door, shared_of
 
     boot = processes.boot_id()
 
@@ -162,7 +162,10 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             rooms=None if door is None else HostRooms(helper),
             accounts=None if door is None else account,
         )
-        shared = await shared_of(context, MEMBERS if door is None else door.group) if decides else None
+        server: DaemonServer
+        if decides:
+            group = MEMBERS if door is None else door.group
+            shared = await shared_of(context, group, lambda uid, but: server.hang_up(uid, but))
         ledger = Ledger(store)
         kv = Kv(context, ledger)
         waits = Waits()
@@ -192,7 +195,6 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         await ledger.load()
         await ports.settle()
         linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)
-        server: DaemonServer
         services = Services(
             places=places,
             instance=store.instance,
@@ -231,6 +233,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
                 shared=door is not None,
                 # The keeper of a single person is that person's; those of a shared server are each their user's.
                 uid_of=(lambda _: os.getuid()) if door is None else (lambda agent: uid_of(agent.user)),
+                trust_user_units=door is not None and config.identity_terms(places).trust_user_units,
             ),
             shared=shared,
             authority=None if shared is None else authority_of(shared),
@@ -240,9 +243,11 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         server = DaemonServer(make_app(services), None if door is None or callers is None else callers.hung_up)
         linger.on_idle(server.end)
         hosting.on_signals(asyncio.get_running_loop(), server.end)
-        if door is not None:
+        if door is None or shared is None:
+            listening = listen(places.daemon_socket)
+        else:
             tell_keepers(places, store.instance)
-        listening = listen(places.daemon_socket) if door is None else door.listen(places.daemon_socket)
+            listening = open_door(door, places.daemon_socket, shared.members)
         identity = hosting.identity(places.daemon_socket)
         watching = asyncio.get_running_loop().create_task(
             hosting.when_gone(places.daemon_socket, identity, server.end), name="watch the socket"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,12 @@ from corral.places import Places
 from corral.ports.policy import Facts, NoFacts, Policy
 
 if TYPE_CHECKING:
-    from corral.api.member_routes import Shared
+    from corral.api.member_routes import HangUp, Shared
     from corral.domain.roles import Tables
     from corral.service.authority import Authority
     from corral.service.context import Context
+    from corral.service.members import Members
+    from corral.sharing import Door
 
 log = logging.getLogger("corral")
 
@@ -55,8 +58,11 @@ async def policy_or_closed(places: Places) -> Policy:
         return ClosedPolicy(error.message)
 
 
-async def shared_of(context: Context, group: str) -> Shared:
-    """Members and policy of a shared server, whose members are in `group`. The policy is to be closed at the end."""
+async def shared_of(context: Context, group: str, hang_up: HangUp) -> Shared:
+    """Members and policy of a shared server, whose members are in `group`. The policy is to be closed at the end.
+
+    `hang_up` ends the connections of who is no member any more.
+    """
     from corral.adapters.host.accounts import HostAccounts
     from corral.api.member_routes import Shared
     from corral.service.member_facts import MemberFacts
@@ -68,7 +74,18 @@ async def shared_of(context: Context, group: str) -> Shared:
         members=members,
         facts=MemberFacts(context.registry, members),
         policy=await policy_or_closed(context.places),
+        hang_up=hang_up,
     )
+
+
+def open_door(door: Door, path: str, members: Members) -> socket.socket:
+    """The daemon's socket, listening: for whoever is a member, and the users of their agents, at any time."""
+
+    def admitted() -> list[int]:
+        return [member.uid for member in members.all()]
+
+    members.watch(lambda: door.admit(path, admitted()))
+    return door.listen(path, admitted())
 
 
 def authority_of(shared: Shared) -> Authority:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.support.shared import Document, add_member, shared_server, system
+from tests.lab.support.shared import Document, add_member, as_daemon, shared_server, system
 from tests.lab.support.users import Result, User
 from tests.support.waiting import wait_for
 
@@ -18,7 +18,7 @@ _TRAIL = "/var/lib/corral/audit"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[None]:
-    """A server with two members: ann, a senior, and ben, a junior. cleo may connect, and is nobody."""
+    """A server with two members: ann, a senior, and ben, a junior. cleo is in the group, and nobody."""
     ann, ben, cleo = User("ann"), User("ben"), User("cleo")
     with shared_server(ann, ben):
         system("corral", "member", "add", "ann", "--role", "senior")
@@ -75,13 +75,20 @@ def test_what_a_member_may_not_do_is_refused_with_the_rule_and_is_in_the_trail(s
     assert re.fullmatch("[0-9a-f]{16}", stopping["trace"])
 
 
-def test_who_is_in_the_group_and_no_member_gets_nothing(server: None, cleo: User) -> None:
-    done = cleo.run("corral", "ps", "--json", check=False)
-    assert refused(done) == (4, "denied", "not_a_member")
+def test_who_is_in_the_group_and_no_member_does_not_get_through_the_door(server: None, cleo: User) -> None:
+    done = cleo.run("python3", "-c", _ASK, "GET", "/v1/health", "", check=False)
+    assert "PermissionError" in done.stderr
+
+
+def test_who_gets_through_and_is_no_member_gets_nothing(server: None) -> None:
+    """The daemon's own user can connect: it is its socket. It is nobody there all the same."""
+    assert refused(as_daemon("corral", "ps", "--json")) == (4, "denied", "not_a_member")
     for method, target in (("GET", "/v1/health"), ("GET", "/v1/agents?agent=x"), ("POST", "/v1/daemon/stop")):
-        status, answer = raw(cleo, method, target)
-        assert (status, answer["error"]["rule"]) == (403, "not_a_member"), target
-    told = entries("--who", "cleo")
+        status, content, *_ = as_daemon("python3", "-c", _ASK, method, target, "").stdout.splitlines()
+        assert (status, json.loads(content)["error"]["rule"]) == ("403", "not_a_member"), target
+    told = [
+        one for one in entries("--who", "corral") if one["who"]["uid"] != -1
+    ]  # which is what the daemon does itself
     assert {(one["allowed"], one["rule"], one["who"]["member"]) for one in told} == {(False, "not_a_member", False)}
 
 

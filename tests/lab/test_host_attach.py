@@ -2,7 +2,9 @@
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -24,6 +26,21 @@ command = ["sh", "-c", "echo some words; exec cat"]
 terminal = "none"
 """
 
+#: Connects, says so after one answer, and ends with 0 when it is hung up on.
+IDLE = """
+import socket
+one = socket.socket(socket.AF_UNIX)
+one.connect("/run/corral/daemon.sock")
+one.sendall(b"GET /v1/agents HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n")
+assert b" 200 " in one.recv(65536)
+print("connected", flush=True)
+try:
+    while one.recv(65536):
+        pass
+except ConnectionResetError:
+    pass
+"""
+
 
 @pytest.fixture(scope="module")
 def one_server() -> Iterator[None]:
@@ -43,6 +60,27 @@ def shop(one_server: None, ann: User, ben: User) -> Iterator[None]:
 
 def at(user: User, *how: str) -> AtTheKeyboard:
     return AtTheKeyboard(user.argv("corral", "attach", *how, "shop/a"), dict(os.environ))
+
+
+@contextmanager
+def staying(user: User, *argv: str) -> Iterator["subprocess.Popen[str]"]:
+    """Somebody who is logged in and runs this, for as long as it takes, and no longer than the block."""
+    with user.start(*argv) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def says_something(process: "subprocess.Popen[str]") -> bool:
+    assert process.stdout is not None
+    return bool(process.stdout.readline())
+
+
+def is_over(person: AtTheKeyboard) -> bool:
+    """True if the command has ended; whoever started it has not waited for it yet."""
+    with open(f"/proc/{person.pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0] == "Z"
 
 
 def seats(user: User) -> list[tuple[Any, Any]]:
@@ -73,3 +111,28 @@ def test_an_agent_without_a_terminal_is_followed_by_others_too(shop: None, ben: 
     # Without a terminal of its own it runs until it is ended.
     followed = ben.run("timeout", "5", "corral", "attach", "shop/plain", check=False)
     assert (followed.returncode, "some words" in followed.stdout) == (124, True), followed.stderr
+
+
+def test_who_is_no_member_any_more_is_hung_up_on(shop: None, ann: User, ben: User) -> None:
+    """At the terminal that he drives, in the stream that he follows, and on a connection that he only has."""
+    following = ("corral", "events", "--follow", "--json")
+    try:
+        with (
+            at(ann) as watcher,
+            at(ben) as driver,
+            staying(ben, *following) as stream,
+            staying(ann, *following) as other,
+            staying(ben, "python3", "-c", IDLE) as idle,
+        ):
+            wait_for(lambda: len(seats(ann)) == 2, 30, "both are there")
+            assert all(map(says_something, (stream, other, idle)))
+            system("corral", "member", "rm", "ben")
+            assert idle.wait(30) == 0
+            stream.communicate(timeout=30)
+            wait_for(lambda: is_over(driver), 30, "he has his own terminal again")
+            wait_for(lambda: [who for who, _ in seats(ann)] == ["ann"], 30, "he has left the agent's")
+            assert other.poll() is None, "who is a member goes on"
+            watcher.type("echo still-$((2+2))\r")
+            wait_for(lambda: b"still-4" in watcher.shown, 30, "the agent is as it was")
+    finally:
+        system("corral", "member", "add", "ben", "--role", "senior")

@@ -1,6 +1,11 @@
 """Who the daemon of a shared server takes callers for: real users, real scopes, the real unit."""
 
 import json
+import os
+import re
+import shlex
+import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,15 +13,19 @@ from typing import Any
 import pytest
 
 from tests.lab.support.instances import LabInstance
-from tests.lab.support.seeded import forget, in_scope, know, scope_of, write_credential
+from tests.lab.support.seeded import forget, know, scope_of, write_credential
 from tests.lab.support.shared import shared_server, system, tidy
-from tests.lab.support.users import User
+from tests.lab.support.shells import in_scope
+from tests.lab.support.users import Result, User
 from tests.support.waiting import wait_for
 
 ANN, BEN = User("ann"), User("ben")
 #: Where a command finds the daemon that has nothing else in its environment.
 HOST = "CORRAL_HOME=/var/lib/corral CORRAL_RUNTIME_DIR=/run/corral"
 PS = f"env -i PATH=$PATH {HOST} corral ps --json"
+#: By the service manager of whoever runs it.
+IN_A_UNIT = "systemd-run --user --quiet --collect --pipe --wait"
+BY_MANAGER = "by something that a user's service manager runs, and no log-in is behind it"
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +50,44 @@ def refusal(done: tuple[int, str]) -> str:
     error = next(json.loads(line) for line in said.splitlines() if line.startswith("{"))["error"]
     assert error["code"] == "refused"
     return str(error["message"])
+
+
+def denied(done: Result) -> dict[str, Any]:
+    assert done.returncode == 4, done.stdout + done.stderr
+    error: dict[str, Any] = json.loads(done.stderr)["error"]
+    assert (error["code"], error["rule"]) == ("denied", "identity")
+    return error
+
+
+@pytest.fixture
+def sshd(own_directory: Path) -> Iterator[list[str]]:
+    """A server for ssh on this machine, and the words by which root gets in."""
+    os.chmod(own_directory, 0o755)
+    for name in ("host", "own"):
+        system("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{own_directory}/{name}")
+    os.makedirs("/run/sshd", exist_ok=True)
+    options = {
+        "Port": "2022",
+        "ListenAddress": "127.0.0.1",
+        "HostKey": f"{own_directory}/host",
+        "PidFile": "none",
+        "AuthorizedKeysFile": f"{own_directory}/own.pub",
+        "StrictModes": "no",
+        "UsePAM": "yes",
+    }
+    words = [f"-o{name}={value}" for name, value in options.items()]
+    with subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null", *words]) as server:
+        try:
+            wait_for(lambda: is_listening(2022), 30, "sshd listens")
+            silent = ["-oStrictHostKeyChecking=no", f"-oUserKnownHostsFile={own_directory}/known", "-oLogLevel=ERROR"]
+            yield ["ssh", "-p", "2022", "-i", f"{own_directory}/own", *silent]
+        finally:
+            server.terminate()
+
+
+def is_listening(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
 
 
 def with_credential(path: str, agent: str = "") -> str:
@@ -72,6 +119,59 @@ def test_a_person_in_a_scope_of_their_own_is_a_person(server: dict[str, str]) ->
     """As somebody is who works in a tmux that knows systemd, or at a desktop."""
     with in_scope(ANN, "terminal-1") as shell:
         assert shell.run(PS)[0] == 0
+
+
+def test_people_are_people_however_they_come(server: dict[str, str], sshd: list[str]) -> None:
+    """And where that puts them: a session, or a service of the system."""
+    session = r"/user\.slice/user-\d+\.slice/session-\w+\.scope"
+    ways = {
+        "ssh": ([*sshd, "ann@localhost"], session),
+        "su": (["su", "--login", "ann", "--command"], session),
+        "runuser": (["runuser", "--login", "ann", "--command"], session),
+        "a service": (
+            ["systemd-run", "--quiet", "--collect", "--pipe", "--wait", "--uid=ann", "sh", "-c"],
+            r"/system\.slice/run-.*\.service",
+        ),
+        "a service with a log-in": (
+            ["systemd-run", "--quiet", "--collect", "--pipe", "--wait", "--uid=ann", "-p", "PAMName=login", "sh", "-c"],
+            session,
+        ),
+        # As cron has it, or an sshd that does not know PAM.
+        "a process of the system's": (["runuser", "-u", "ann", "--", "sh", "-c"], r"/.*"),
+    }
+    for way, (argv, place) in ways.items():
+        done = system(*argv, f"grep ^0:: /proc/self/cgroup; {PS}", check=False)
+        assert done.returncode == 0, f"{way}: {done.stdout}{done.stderr}"
+        found, agents = done.stdout.split("\n", 1)
+        assert re.fullmatch(place, found.removeprefix("0::")), f"{way}: {found}"
+        assert len(json.loads(agents)) == 3, way
+
+
+def test_a_pane_of_ones_own_tmux_is_a_person_though_it_is_below_the_manager(
+    server: dict[str, str], own_directory: Path
+) -> None:
+    os.chmod(own_directory, 0o777)
+    said = own_directory / "said"
+    tmux = f"tmux -S {own_directory}/tmux"
+    moved = "until grep ^0::.*tmux-spawn- /proc/$$/cgroup; do sleep 0.1; done"
+    pane = f"{{ {moved}; {PS}; }} >{said}.new; mv {said}.new {said}; sleep 1000"
+    with ANN.start("sh", "-c", f"{tmux} new-session -d {shlex.quote(pane)}; read -r _; {tmux} kill-server") as login:
+        wait_for(said.exists, 30, "the pane asked")
+        assert login.stdin is not None
+        login.stdin.close()
+        login.wait(30)
+    place, agents = said.read_text().split("\n", 1)
+    assert re.search(r"user@\d+\.service/.*tmux-spawn-", place)
+    assert len(json.loads(agents)) == 3
+
+
+def test_what_the_manager_of_a_person_runs_is_not_that_person(server: dict[str, str]) -> None:
+    done = ANN.run("sh", "-c", f"{IN_A_UNIT} {PS}", check=False)
+    error = denied(done)
+    assert error["message"] == f"this was asked {BY_MANAGER}"
+    assert all(word in error["remedy"] for word in ("log-in", "credential", "trust_user_units"))
+    told = journalled(BY_MANAGER)
+    assert (told["who"]["user"], told["agent"], told["data"]["verb"]) == ("ann", "", "list_agents")
 
 
 def test_an_agent_is_proved_by_its_credential_and_its_scope(server: dict[str, str], own_directory: Path) -> None:

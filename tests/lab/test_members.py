@@ -8,9 +8,11 @@ import pytest
 
 from tests.lab.support.members import actions, events, is_in, member, members, notes, refused, told
 from tests.lab.support.shared import add_member, ask, host, missing, shared_server, system, tidy
+from tests.lab.support.shells import logged_in
 from tests.lab.support.users import User
 
 BOT = "agent-builder"
+CONNECT = "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"/run/corral/daemon.sock\")'"
 
 
 @pytest.fixture(scope="module")
@@ -45,16 +47,23 @@ def bot(server: None) -> Iterator[User]:
         system("userdel", "--remove", "--force", BOT)
 
 
-def test_root_makes_the_first_owner_who_is_served_from_the_next_log_in_on(server: None, ann: User) -> None:
-    # Whatever her manager was started with by others: now it has none of the server's groups.
-    system("systemctl", "restart", f"user@{ann.uid}.service")
-    ann.systemctl("start", "dbus.service")
+def test_root_makes_the_first_owner_who_is_served_at_once(server: None, ann: User) -> None:
     assert "sudo corral member add USER --role owner" in member("ls").stdout
-    document = told("add", "ann", "--role", "owner")
-    assert (document["change"], actions(document)) == ("added", ["join_members", "note_member"]), "she lingers anyway"
-    assert "from the next log-in on" in document["notes"][0]
-    assert f"user@{ann.uid}.service" in document["notes"][1], "her manager runs since before that"
-    record = json.loads(ann.run("corral", "member", "show", "ann", "--json").stdout)
+    with logged_in(ann) as before:
+        assert before.run(CONNECT)[0] != 0
+        document = told("add", "ann", "--role", "owner")
+        assert (document["change"], actions(document)) == ("added", ["join_members", "note_member"]), "she lingers"
+        assert document["notes"] == []
+        assert "corral-members" not in before.run("id -nG")[1].split(), "this session is none of the group's"
+        code, said = before.run("corral member show ann --json")
+        assert code == 0, said
+        # What her service manager starts gets in as well, though it runs since the machine was booted.
+        code, connected = before.run(f"systemd-run --user --quiet --collect --pipe --wait {CONNECT}")
+        assert code == 0, connected
+        told("rm", "ann")
+        assert "PermissionError" in before.run(CONNECT)[1], "the door is shut for who is logged in, too"
+        told("add", "ann", "--role", "owner")
+    record = json.loads(said)
     assert (record["user"], record["uid"], record["role"], record["by"]) == ("ann", ann.uid, "owner", "root")
     assert record["problems"] == []
     assert missing() == [], "the set-up finds nothing to do about her"

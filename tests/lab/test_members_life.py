@@ -57,7 +57,7 @@ def test_a_role_of_the_host_s_own_is_one(server: None, cleo: User) -> None:
 
 def test_where_the_daemon_is_not_or_is_not_for_me_nothing_is_guessed(server: None, ben: User, dev: User) -> None:
     code, said = refused(ben.run("corral", "member", "ls", "--json", check=False))
-    assert (code, "corral-members" in said) == (6, True), "ben is not in the group"
+    assert (code, "sudo corral member ls" in said) == (6, True), "ben is no member"
     system("systemctl", "stop", "corral.service")
     try:
         code, said = refused(member("add", "ben", "--role", "junior", "--json", check=False))
@@ -68,3 +68,23 @@ def test_where_the_daemon_is_not_or_is_not_for_me_nothing_is_guessed(server: Non
     own = {"CORRAL_HOME": f"{dev.home}/.local/own", "CORRAL_RUNTIME_DIR": f"{dev.home}/.local/own/run"}
     code, said = refused(dev.run("corral", "member", "ls", "--json", env=own, check=False))
     assert (code, "nobody but you" in said) == (4, True)
+
+
+def test_units_of_members_are_themselves_where_root_says_so(server: None, ann: User) -> None:
+    told("add", "ann", "--role", "junior")
+    unit = ("systemd-run", "--user", "--quiet", "--collect", "--pipe", "--wait", "corral", "ps", "--json")
+    code, said = refused(ann.run(*unit, check=False))
+    assert (code, "a user's service manager runs" in said, "trust_user_units" in said) == (4, True, True)
+    config = Path("/var/lib/corral/config.toml")
+    config.write_text("[identity]\ntrust_user_units = true\n")
+    config.chmod(0o644)
+    try:
+        system("systemctl", "restart", "corral.service")
+        assert json.loads(ann.run(*unit).stdout) == []
+        config.write_text("[identity]\ntrust_user_units = 1\n")
+        assert system("systemctl", "restart", "corral.service", check=False).returncode != 0, "nothing is guessed"
+    finally:
+        config.unlink()
+        system("systemctl", "reset-failed", "corral.service")
+        system("systemctl", "restart", "corral.service")
+    assert ann.run(*unit, check=False).returncode == 4

@@ -7,6 +7,8 @@ import grp
 import os
 import socket
 import stat
+import struct
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from corral import hosting
 from corral.client.start import ensure_daemon
 from corral.domain import host_names
+from corral.domain.acl import ACCESS, acl
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.keeper.server import VERBS, KeeperServer, KeeperService
 from corral.listening import listen
@@ -23,13 +26,64 @@ from corral.ports import wire
 from corral.sharing import Door, shared_door, tell_keepers
 
 
-def test_the_socket_is_for_the_group_and_for_nobody_else(own_directory: Path) -> None:
-    path = str(own_directory / "daemon.sock")
-    with Door(os.getgid(), "members").listen(path):
-        info = os.stat(path)
-    assert (stat.S_IMODE(info.st_mode), info.st_gid) == (0o660, os.getgid())
+def test_the_socket_is_for_those_who_are_admitted_and_for_nobody_else(own_directory: Path) -> None:
+    path, door = str(own_directory / "daemon.sock"), Door("members")
+    with door.listen(path, []):
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+        door.admit(path, [4002, 4001])
+        assert os.getxattr(path, ACCESS) == acl(6, 0, users=[(4001, 6), (4002, 6)])
+        door.admit(path, [])
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     with listen(path):
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o600, "one person's is as it was"
+
+
+def test_it_is_the_kernel_that_keeps_others_out(own_directory: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can be other users")
+    path, door = str(own_directory / "daemon.sock"), Door("members")
+    os.chmod(own_directory, 0o711)
+
+    def connects(uid: int, group: int) -> bool:
+        script = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+        done = subprocess.run(
+            ["/usr/bin/python3", "-c", script, path],
+            user=uid,
+            group=group,
+            extra_groups=[],
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0 or "PermissionError" in done.stderr, done.stderr
+        return done.returncode == 0
+
+    with door.listen(path, [4001]):
+        assert [connects(uid, 4000) for uid in (4001, 4002)] == [True, False]
+        assert not connects(4002, os.stat(path).st_gid), "a group counts for nothing"
+        door.admit(path, [4002])
+        assert [connects(uid, 4000) for uid in (4001, 4002)] == [False, True]
+
+
+def test_a_socket_that_is_gone_is_told_of(own_directory: Path) -> None:
+    with pytest.raises(CorralError, match="could not be given to who may connect now: No such file"):
+        Door("members").admit(str(own_directory / "daemon.sock"), [4001])
+
+
+def test_an_acl_is_as_the_kernel_takes_it() -> None:
+    anybody = 0xFFFFFFFF
+    wanted = acl(6, 0, users=[(9, 6), (3, 4)], groups=[(5, 1)])
+    assert struct.unpack_from("<I", wanted) == (2,)
+    assert [struct.unpack_from("<HHI", wanted, at) for at in range(4, len(wanted), 8)] == [
+        (0x01, 6, anybody),
+        (0x02, 4, 3),
+        (0x02, 6, 9),
+        (0x04, 0, anybody),
+        (0x08, 1, 5),
+        (0x10, 7, anybody),
+        (0x20, 0, anybody),
+    ]
 
 
 def test_root_is_no_daemon_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,7 +92,7 @@ def test_root_is_no_daemon_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RefusedError, match="does not run as root"):
         shared_door(group)
     monkeypatch.setattr(os, "geteuid", lambda: 990)
-    assert shared_door(group) == Door(os.getgid(), group)
+    assert shared_door(group) == Door(group)
     with pytest.raises(NotFoundError, match="no group of-nobody"):
         shared_door("of-nobody")
 

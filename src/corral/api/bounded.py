@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import resource
-from collections import Counter
 from typing import Any
 
 import msgspec
@@ -35,8 +34,8 @@ def most_connections() -> int:
 class BoundedProtocol(HttpToolsProtocol):
     """A connection. Whoever extends it calls `admit` when it knows who is at the other end."""
 
-    #: Of all connections of a server, how many each user has. Set by whoever makes the server.
-    connected: Counter[int]
+    #: All connections of a server, by user. Set by whoever makes the server.
+    connected: dict[int, set[BoundedProtocol]]
     most_connections: int
     head_time = HEAD_TIME
 
@@ -53,8 +52,9 @@ class BoundedProtocol(HttpToolsProtocol):
     def admit(self, uid: int) -> None:
         """Count the connection as that user's; one too many is hung up on, and told why."""
         self._uid = uid
-        self.connected[uid] += 1
-        if self.connected[uid] > self.most_connections:
+        own = self.connected.setdefault(uid, set())
+        own.add(self)
+        if len(own) > self.most_connections:
             why = f"user {uid} has {self.most_connections} connections, and may have no more"
             self._refuse(_TOO_MANY, RefusedError(why, "close some of them"))
 
@@ -62,8 +62,9 @@ class BoundedProtocol(HttpToolsProtocol):
         """See `asyncio.BaseProtocol`."""
         self._end_head()
         if self._uid is not None:
-            self.connected[self._uid] -= 1
-            if not self.connected[self._uid]:
+            own = self.connected[self._uid]
+            own.discard(self)
+            if not own:
                 del self.connected[self._uid]
         super().connection_lost(exc)
 
@@ -92,6 +93,11 @@ class BoundedProtocol(HttpToolsProtocol):
         """What came is no HTTP; uvicorn says so and hangs up."""
         self.tell("with what is no HTTP")
         super().send_400_response(msg)
+
+    def hang_up(self) -> None:
+        """End the connection at once. What is being answered finds that nobody hears it any more."""
+        self._end_head()
+        self.transport.abort()
 
     def tell(self, why: str) -> None:
         """Hear that nothing was done for this one, before any handler was asked. Whoever extends it may say so."""

@@ -9,8 +9,8 @@ from corral.api import answers, requests
 from corral.api.auditing import UNKNOWN, target
 from corral.api.router import Handler
 from corral.domain.audit import Actor
-from corral.domain.errors import RefusedError
-from corral.domain.identity import CLAIMED, PERSON, REFUSED, Identity
+from corral.domain.errors import DeniedError, RefusedError
+from corral.domain.identity import CLAIMED, NOT_HEARD, PERSON, UNIT, Identity
 from corral.service.audit import Audit
 from corral.service.callers import Callers
 
@@ -23,6 +23,10 @@ _LONGEST_CLAIM = 100
 _REMEDY = (
     "an agent asks from within itself, with the credential that CORRAL_CREDENTIAL_FILE names; "
     "a person from outside of agents, with CORRAL_AGENT not set"
+)
+_UNIT_REMEDY = (
+    "ask from a log-in (ssh, or a terminal that one started); have an agent do it, which has a credential; "
+    "or have who runs this host set trust_user_units, and read first what that costs"
 )
 
 
@@ -39,7 +43,7 @@ class Identifying:
         async def identified(request: Request) -> Response:
             identity = await self._identity(request)
             requests.set_identity(request, identity)
-            if identity.kind == REFUSED:
+            if identity.kind in NOT_HEARD:
                 await self._refuse(request, identity, verb)
             return await handler(request)
 
@@ -70,7 +74,7 @@ class Identifying:
         assert self._callers is not None  # without it nobody is refused
         who = requests.kernels_word(request)
         self._callers.refused(who, identity, verb, requests.caller_pid(request))
-        error = RefusedError(f"this was asked {identity.why}", _REMEDY)
+        error = _error(identity)
         if self._audit is not None:
             await self._audit.decided(
                 Actor(uid=who.uid, user=who.user),
@@ -82,3 +86,10 @@ class Identifying:
                 detail={"why": identity.why},
             )
         raise error
+
+
+def _error(identity: Identity) -> RefusedError:
+    message = f"this was asked {identity.why}"
+    if identity.kind == UNIT:
+        return DeniedError(message, _UNIT_REMEDY, rule=RULE)
+    return RefusedError(message, _REMEDY)

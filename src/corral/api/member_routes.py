@@ -5,6 +5,8 @@ Few daemons have members: what only they need is loaded when it is asked for.
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,12 +23,17 @@ if TYPE_CHECKING:
     from corral.service.members import Members
 
 
+#: Ends all connections of a user but one.
+HangUp = Callable[[int, socket.socket], None]
+
+
 class Shared(NamedTuple):
     """What the daemon of a shared server has besides."""
 
     members: Members
     facts: MemberFacts
     policy: Policy
+    hang_up: HangUp
 
 
 class MemberApi:
@@ -62,7 +69,12 @@ class MemberApi:
             dry_run=dry_run,
             may_go_on=partial(requests.again, request),
         )
-        return answers.json(member_answers.changed(members, done, dry_run=dry_run))
+        answer = answers.json(member_answers.changed(members, done, dry_run=dry_run))
+        if not dry_run:
+            self._shared.hang_up(done.member.uid, requests.connection(request))
+            # Whoever removes themselves is told so, and no more after that.
+            answer.headers["connection"] = "close"
+        return answer
 
     async def policy_check(self, request: Request) -> Response:
         from corral.service.policy_check import Asked, explain

@@ -16,7 +16,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from corral.domain.errors import WrongUseError
-from corral.domain.identity import PERSON, REFUSED, Identity
+from corral.domain.identity import NOT_HEARD, PERSON, Identity
 from corral.domain.records import Who
 from corral.ports.dialogs import Peer
 from corral.service.sight import EVERYTHING, Sight
@@ -230,7 +230,7 @@ def caller(request: Request) -> Who:
     On a shared server that is proved. In an instance of one person an agent may be one by its word: see `identity`.
     """
     who, found = kernels_word(request), identity(request)
-    is_agent = found.agent and found.kind != REFUSED
+    is_agent = found.agent and found.kind not in NOT_HEARD
     return Who(user=who.user, uid=who.uid, agent=found.agent) if is_agent else who
 
 

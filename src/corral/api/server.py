@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -69,7 +69,8 @@ class DaemonServer(uvicorn.Server):
                 if refused is not None and self.client is not None:
                     refused(self.app_state[requests.CALLER], why, self.client[1])
 
-        Counted.connected, Counted.most_connections = Counter(), most_connections()
+        self._connected: dict[int, set[BoundedProtocol]] = {}
+        Counted.connected, Counted.most_connections = self._connected, most_connections()
         super().__init__(
             uvicorn.Config(
                 _OnlyHttp11(app),
@@ -89,6 +90,12 @@ class DaemonServer(uvicorn.Server):
     def end(self) -> None:
         """Stop serving; streams that are still open are cut after a second."""
         self._ended.set()
+
+    def hang_up(self, uid: int, but: socket.socket) -> None:
+        """End all connections of a user, and all streams with them; not the one, if it is theirs, that asks for it."""
+        for connection in list(self._connected.get(uid, ())):
+            if connection.app_state[requests.CONNECTION] is not but:
+                connection.hang_up()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -142,7 +142,7 @@ RUN = Command(
     ),
     options=(
         Option("ready-fd", value="N", kind=INTEGER, summary="write a byte to this descriptor when ready", hidden=True),
-        Option("host", value="GROUP", summary="be the daemon of a shared server, for everybody in GROUP"),
+        Option("host", value="GROUP", summary="be the daemon of a shared server, whose members are in GROUP"),
     ),
     run=run,
 )

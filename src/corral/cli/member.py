@@ -11,7 +11,7 @@ from corral.client.answers import Record, ask, ask_for_list
 from corral.client.start import ensure_daemon
 from corral.client.wire import somebody_listens, target
 from corral.domain.errors import NotFoundError, RefusedError, UnavailableError
-from corral.domain.host_names import MEMBERS, SERVICE_FILE
+from corral.domain.host_names import SERVICE_FILE
 from corral.places import Places
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ def add(invocation: Invocation) -> int:
     # A record that was right all along is asked for once more: it says what is so now.
     if not dry_run and not note:
         record()
-    notes = [] if dry_run else remarks(before, see(user), group, _of(told["member"]))
+    notes = [] if dry_run else remarks(before, see(user), _of(told["member"]))
     return _tell(told, plan.steps, notes, invocation)
 
 
@@ -84,8 +84,7 @@ def remove(invocation: Invocation) -> int:
     if absent is not None and not plan.steps:
         raise absent
     _carry_out(plan, invocation)
-    notes = [f"sessions of {user} that are open keep the group until they end; the daemon serves them no more"]
-    return _tell(told, plan.steps, [] if dry_run else notes, invocation)
+    return _tell(told, plan.steps, [], invocation)
 
 
 def list_(invocation: Invocation) -> int:
@@ -129,7 +128,7 @@ def _host() -> Places:
         if os.path.exists(SERVICE_FILE) and not os.environ.get("CORRAL_HOME"):
             raise UnavailableError(
                 "the daemon of this host does not run, or is not for you",
-                f"sudo systemctl start corral.service; who uses it is in the group {MEMBERS} since the last log-in",
+                "sudo systemctl start corral.service; sudo corral member ls shows for whom it is",
             )
         raise RefusedError(
             "this is an instance of one person: there is nobody but you",

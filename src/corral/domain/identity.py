@@ -4,6 +4,9 @@ Two things prove an agent: the credential of its run, and where the process that
 cgroup of that run, or started by what is. On a shared server nothing less counts, and nothing of an agent's is ever
 taken for a person. In an instance of one person a name is taken at its word, as between programs of one user it has to
 be (ADR 26).
+
+What a user's service manager runs is neither: whoever may speak to that manager can have it start something, and so can
+an agent that runs as its developer. It is the person only if a log-in is behind it (ADR 30).
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Literal
 
 from corral.domain.credentials import Names
 
-Kind = Literal["person", "proved", "claimed", "refused"]
+Kind = Literal["person", "proved", "claimed", "refused", "unit"]
 #: Nothing speaks for an agent.
 PERSON: Kind = "person"
 #: An agent, by its credential and by where it is.
@@ -24,9 +27,15 @@ PROVED: Kind = "proved"
 CLAIMED: Kind = "claimed"
 #: Neither can be believed.
 REFUSED: Kind = "refused"
+#: Something that a user's service manager runs, and nobody who logged in: an agent could have had it started.
+UNIT: Kind = "unit"
+#: Those of whom nothing is done.
+NOT_HEARD = (REFUSED, UNIT)
 
 #: Where systemd puts who logs in. It is root's: nothing of a user's can move there.
 _LOGIN = re.compile(r"/user\.slice/user-(\d+)\.slice/session-[^/]+\.scope(?:/.*)?")
+#: The service manager of a user. All below it is that user's: to make cgroups, and to move processes between them.
+_MANAGER = ("user@", ".service")
 #: So the names of all cgroups begin that Corral makes, whichever instance: units at the level of systemd, and others.
 _CORRALS = ("corral-", "corral.")
 
@@ -80,10 +89,12 @@ def decide(
     *,
     instance: str,
     shared: bool,
+    trust_user_units: bool = False,
 ) -> Identity:
     """Who asks. `places` are the cgroups of agents, each with its TEAM/AGENT.
 
-    `holder` is the agent that the credential names, if it does and there is one.
+    `holder` is the agent that the credential names, if it does and there is one. With `trust_user_units` what a user's
+    service manager runs is taken for that user.
     """
     if asked.shows and (asked.names is None or asked.names.instance == instance):
         return _with_credential(asked, holder, lineage, places, shared=shared)
@@ -98,6 +109,9 @@ def decide(
         return _refused("from within something that Corral started")
     if asked.claim:
         return _refused(f"in the name of {asked.claim}, from outside of it and without its credential", asked.claim)
+    if not trust_user_units and is_of_manager(lineage):
+        # No word of which unit: whoever chose its name could fill the journal with refusals that are each another.
+        return Identity(kind=UNIT, why="by something that a user's service manager runs, and no log-in is behind it")
     return Identity(kind=PERSON)
 
 
@@ -163,6 +177,19 @@ def is_login(cgroup: str, uid: int) -> bool:
     """True for the session of somebody who logged in: whoever is there was not put there by an agent."""
     found = _LOGIN.fullmatch(cgroup)
     return found is not None and int(found[1]) == uid
+
+
+def is_of_manager(lineage: Sequence[str]) -> bool:
+    """True for what a user's service manager runs, unless it descends from somebody who logged in.
+
+    A tmux that knows systemd puts each pane below the manager, and starts it itself, from the session that it was
+    started in. Nothing can give itself another parent than the one that started it, or who takes orphans.
+    """
+    begin, end = _MANAGER
+    own = lineage[0].split("/")
+    return any(name.startswith(begin) and name.endswith(end) for name in own) and not any(
+        map(_LOGIN.fullmatch, lineage)
+    )
 
 
 def place_of_run(reported: str, uid: int, *, shared: bool) -> str:

@@ -47,8 +47,6 @@ class AccountSeen:
     #: Linger was turned on for Corral's sake.
     noted: bool = False
     has_keeper: bool = False
-    #: Groups that its service manager, which runs, was started without.
-    unseen_groups: frozenset[str] = frozenset()
 
 
 def join(seen: AccountSeen, group: str, note: Sequence[Step], of: str = "", was: str = "") -> list[Step]:
@@ -96,16 +94,8 @@ def _leave_user(person: str, user: str) -> Step:
     return Step(LEAVE_USER, f"{person}:{user}", f"take {person} out of the group {user}", "in it")
 
 
-def remarks(before: AccountSeen, after: AccountSeen, group: str, of: str = "") -> list[str]:
-    """What somebody has to know who became a member: when the group counts."""
-    told = []
+def remarks(before: AccountSeen, after: AccountSeen, of: str = "") -> list[str]:
+    """What whoever shares files with a new user of agents has to know: when the group counts."""
     if of in after.users - before.users:
-        told.append(f"{of} is in the group {after.user} from the next log-in on")
-    if group not in before.groups and group == MEMBERS:
-        told.append(f"{after.user} is in the group {group} from the next log-in on; sessions that are open are not")
-    if group in after.unseen_groups:
-        told.append(
-            f"the service manager of {after.user} runs since before that, and what it starts is not in {group}: "
-            f"sudo systemctl restart user@{after.uid}.service helps, and ends all that runs in it"
-        )
-    return told
+        return [f"{of} is in the group {after.user} from the next log-in on"]
+    return []

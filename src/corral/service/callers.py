@@ -31,14 +31,25 @@ class Callers:
     """Tells who callers are. `shared` for the daemon of many people, where nothing is taken at its word."""
 
     def __init__(
-        self, registry: Registry, peers: Peers, *, instance: str, shared: bool, uid_of: Callable[[Agent], int]
+        self,
+        registry: Registry,
+        peers: Peers,
+        *,
+        instance: str,
+        shared: bool,
+        uid_of: Callable[[Agent], int],
+        trust_user_units: bool = False,
     ) -> None:
-        """`uid_of` is the user that an agent runs as; -1 if there is none of that name."""
+        """`uid_of` is the user that an agent runs as; -1 if there is none of that name.
+
+        With `trust_user_units` what a user's service manager runs is taken for that user.
+        """
         self._registry = registry
         self._peers = peers
         self._instance = instance
         self._shared = shared
         self._uid_of = uid_of
+        self._trust_user_units = trust_user_units
         #: The cgroups of agents, with their TEAM/AGENT; and by agent the same.
         self._places: dict[str, str] = {}
         self._place_of: dict[_Key, str] = {}
@@ -60,7 +71,15 @@ class Callers:
         lineage: list[str] | None = None
         if self._shared or holder is not None:
             lineage = self._look(connection, peer, uid, holder)
-        return decide(asked, holder, lineage, self._places, instance=self._instance, shared=self._shared)
+        return decide(
+            asked,
+            holder,
+            lineage,
+            self._places,
+            instance=self._instance,
+            shared=self._shared,
+            trust_user_units=self._trust_user_units,
+        )
 
     def _look(self, connection: socket.socket, peer: Peer, uid: int, holder: Holder | None) -> list[str] | None:
         """As much of the lineage as it takes: few have to be followed further than to where they are."""

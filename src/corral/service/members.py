@@ -45,6 +45,7 @@ class Members:
         self._tables = tables
         self._known: dict[str, Member] = {}
         self._changing = asyncio.Lock()
+        self._on_change: list[Callable[[], None]] = []
         #: Another one with every change.
         self.version = 0
 
@@ -53,6 +54,10 @@ class Members:
         items = await self._store.items(_KIND)
         self._known = {item.key: msgspec.json.decode(item.value, type=Member) for item in items}
         self.version += 1
+
+    def watch(self, on_change: Callable[[], None]) -> None:
+        """Have it called after every change. What it raises, whoever made the change is told."""
+        self._on_change.append(on_change)
 
     def all(self) -> list[Member]:
         """Everybody, by name."""
@@ -100,7 +105,7 @@ class Members:
             if not dry_run and change != UNCHANGED:
                 await self._commit(who, change, member, before)
                 self._known[member.user] = member
-                self.version += 1
+                self._changed()
             return Changed(change=change, member=member, before=before, account=account)
 
     async def remove(
@@ -113,8 +118,13 @@ class Members:
             if not dry_run:
                 await self._commit(who, REMOVED, member, member)
                 del self._known[user]
-                self.version += 1
+                self._changed()
             return Changed(change=REMOVED, member=member, before=member, account=self._accounts.find(user))
+
+    def _changed(self) -> None:
+        self.version += 1
+        for tell in self._on_change:
+            tell()
 
     def _busy(self, user: str) -> list[str]:
         """The teams that are up and belong to somebody, or have agents that run as that user."""

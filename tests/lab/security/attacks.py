@@ -18,11 +18,11 @@ from tests.support.waiting import wait_for
 
 Entry = dict[str, Any]
 
-#: Who tries. ben is a member with the role of juniors, cleo may connect and is no member, dev is neither.
+#: Who tries. ben is a member with the role of juniors, cleo is in the group and no member, dev is neither.
 BEN, CLEO, DEV = "ben", "cleo", "dev"
 #: Agents: shop/web is ann's, beside the one that is attacked (shop/api); mill/spy is ben's.
 WEB, SPY = "shop/web", "mill/spy"
-#: The system user of the daemon: what somebody has who has taken that over.
+#: The system user of the daemon: what somebody has who has taken that over. It may connect, and is no member.
 DAEMON = "corral"
 
 

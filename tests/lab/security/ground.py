@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.lab.security import tricks
 from tests.lab.security.attacks import DAEMON, SPY, WEB
 from tests.lab.support.people import daemon, keeper, leave, pids, repository, spec
 from tests.lab.support.shared import add_member, as_daemon, shared_server, system, tidy
-from tests.lab.support.users import Result, User
+from tests.lab.support.users import Result, User, cgroup
 from tests.support.waiting import wait_for
 
 ANN, BEN, CLEO = User("ann"), User("ben"), User("cleo")
@@ -81,6 +82,9 @@ class Ground:
             "HELPER": "/usr/local/libexec/corral/helper",
             "AGENTS": Path(f"{host}/launch/shop/api.credential").read_text().strip(),
             "ENDED": self.ended,
+            "PLACE_OF_API": f"/sys/fs/cgroup{cgroup(self.pids['shop', 'api'])}",
+            "SESSIONS": f"/sys/fs/cgroup/user.slice/user-{ANN.uid}.slice/session-*.scope",
+            **tricks.write(directory, ANN.uid),
         }
         assert Path(self.names["TMUX_OF_ANN"]).is_socket()
         for name in ("OUTPUT", "RECORDINGS", "WORK"):
@@ -124,19 +128,11 @@ def _set_trap(directory: Path) -> None:
     directory.chmod(0o755)
 
 
-def _regrouped(user: User) -> None:
-    """Have the user's manager know the groups that the user is in by now: it read them when it was started."""
-    system("systemctl", "restart", f"user@{user.uid}.service")
-    user.systemctl("start", "dbus.service")
-
-
 @contextmanager
 def attacked(directory: Path) -> Iterator[Ground]:
     """A server to attack, of which nothing is left."""
     with shared_server(ANN, BEN):
         add_member(CLEO)
-        for user in (ANN, BEN):
-            _regrouped(user)
         try:
             repository(ANN, "shop")
             ANN.run("corral", "up", cwd=spec(ANN, "shop", _SHOP))

@@ -58,13 +58,6 @@ TABLE = (
         "stop",
     ),
     forged(
-        "an agent that is its developer: in a scope of its own",
-        WEB,
-        f"{ALONE} systemd-run --user --quiet --scope corral stop shop/api",
-        "without its credential",
-        "stop",
-    ),
-    forged(
         "a credential that is none",
         BEN,
         "$RAW GET /v1/agents '' 'x-corral-credential: let me in'",

@@ -23,7 +23,12 @@ TABLE = (
         rule="not_asked",
     ),
     asked("logs", "agent.read", WEB, "logs shop/api", "may read the output of themselves only"),
-    asked("logs", "not_a_member", CLEO, "logs shop/api", "is no member"),
+    asked("logs", "not_a_member", DAEMON, "logs shop/api", "is no member"),
+    kept_out(
+        "anything, by who is in the group and no member",
+        CLEO,
+        "$RAW GET /v1/health '' || $RAW GET '/v1/logs?team=shop&agent=api' ''",
+    ),
     denied(
         "the screen",
         BEN,

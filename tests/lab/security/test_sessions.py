@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.lab.security.attacks import BEN, CLEO, DAEMON, SPY, WEB, Attack, asked, each, kept_out
+from tests.lab.security.attacks import BEN, DAEMON, SPY, WEB, Attack, asked, each, kept_out
 
 UNIT = "cd /tmp && systemctl --no-ask-password"
 
@@ -64,7 +64,7 @@ TABLE = (
     asked("fork", "junior.run", BEN, "fork shop/api twin"),
     asked("stop_daemon", "junior.host", BEN, "daemon stop"),
     asked("member_add", "gives_too_much", BEN, "member add ben --role owner"),
-    asked("stop", "not_a_member", CLEO, "stop shop/api", "is no member"),
+    asked("stop", "not_a_member", DAEMON, "stop shop/api", "is no member"),
     asked("send", "agent.steer", WEB, "send shop/api owned"),
     asked("execute", "agent.process", WEB, "exec shop/api -- touch /tmp/owned"),
     asked("stop", "agent.run", WEB, "stop shop/api"),

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Callable
 
-from tests.lab.security.attacks import BEN, CLEO, WEB, Attack, Event, denied, each, fruitless
+from tests.lab.security.attacks import BEN, DAEMON, WEB, Attack, Event, denied, each, fruitless
 from tests.lab.security.ground import ANN, Ground
 from tests.lab.support.users import User
 
@@ -51,9 +51,9 @@ TABLE = (
         "431|reset",
         "more than 65536 bytes",
     ),
-    sent("a path of a megabyte", "b'GET /' + b'a' * 1000000", "431|reset", "more than 65536 bytes", CLEO),
+    sent("a path of a megabyte", "b'GET /' + b'a' * 1000000", "431|reset", "more than 65536 bytes", DAEMON),
     sent("what is no HTTP", "b'\\x00\\x01\\x02\\x03 let me in\\r\\n\\r\\n'", "400", "no HTTP"),
-    sent("what is no HTTP, by who is no member", "b'\\x16\\x03\\x01'", "400", "no HTTP", CLEO),
+    sent("what is no HTTP, by who is no member", "b'\\x16\\x03\\x01'", "400", "no HTTP", DAEMON),
     sent(
         "two requests smuggled as one",
         "b'POST /v1/down HTTP/1.1\\r\\nhost: x\\r\\ncontent-length: 5\\r\\n"

@@ -3,9 +3,7 @@
 import asyncio
 import os
 import secrets
-import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,42 +59,6 @@ async def _write(agents: Sequence[tuple[User, str]]) -> dict[str, str]:
         return given
     finally:
         await store.close()
-
-
-class InScope:
-    """A shell of a user in a scope, as an agent is: `run` has it do something."""
-
-    def __init__(self, user: User, shell: "subprocess.Popen[str]") -> None:
-        self._user = user
-        self._shell = shell
-
-    def run(self, line: str) -> tuple[int, str]:
-        """The exit code and all that was said."""
-        assert self._shell.stdin is not None
-        assert self._shell.stdout is not None
-        mark = secrets.token_hex(8)
-        self._shell.stdin.write(f"{{ {line}\n}} 2>&1 </dev/null; code=$?; echo; echo {mark} $code\n")
-        self._shell.stdin.flush()
-        said: list[str] = []
-        for heard in self._shell.stdout:
-            if heard.startswith(mark):
-                return int(heard.split()[1]), "".join(said)
-            said.append(heard)
-        raise AssertionError(f"the shell ended: {''.join(said)}")
-
-
-@contextmanager
-def in_scope(user: User, unit: str) -> Iterator[InScope]:
-    """A shell in a scope of the user's manager, which ends with the block."""
-    shell = user.start("systemd-run", "--user", "--quiet", "--scope", f"--unit={unit}", "sh")
-    try:
-        yield InScope(user, shell)
-    finally:
-        assert shell.stdin is not None
-        shell.stdin.close()
-        shell.wait(30)
-        assert shell.stdout is not None
-        shell.stdout.close()
 
 
 def write_credential(user: User, directory: Path, name: str, credential: str) -> str:

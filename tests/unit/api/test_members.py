@@ -60,7 +60,15 @@ def play(
         async with crowd(directory) as one:
             policy = RegoPolicy(read(), 30.0)
             await policy.start()
-            api = MemberApi(Shared(members=one.members, facts=one.facts, policy=policy))
+            api = MemberApi(
+                Shared(
+                    members=one.members,
+                    facts=one.facts,
+                    policy=policy,
+                    # Whoever is removed, it is us who are connected.
+                    hang_up=lambda uid, but: server.hang_up(os.getuid() if uid == 1001 else uid, but),
+                )
+            )
             routes = [Route(route.method, route.path, asked(getattr(api, route.handler))) for route in MEMBERS]
             server = DaemonServer(Router(routes, failed))
             serving = asyncio.ensure_future(server.serve(sockets=[listen(path)]))
@@ -113,6 +121,37 @@ def test_from_the_first_to_the_last(tmp_path: Path) -> None:
         assert (await ask("DELETE", "/v1/members/ann")).json["change"] == "removed"
         assert (await ask("GET", "/v1/members/ann")).status == 404
         assert (await ask("DELETE", "/v1/members/ann")).status == 404
+
+    play(tmp_path, act)
+
+
+def test_who_is_removed_is_hung_up_on_and_who_removes_themselves_is_told_before(tmp_path: Path) -> None:
+    async def connect() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_unix_connection(str(tmp_path / "d.sock"))
+
+    async def act(ask: Ask, _: Crowd) -> None:
+        await ask("PUT", "/v1/members/ann", {"role": "junior"})
+        await ask("PUT", "/v1/members/ben", {"role": "junior"})
+        idle, idle_end = await connect()
+        asking, asking_end = await connect()
+        # Nobody's connections but theirs, and none when it is only looked at.
+        for words in ("ben", "ann?dry_run=1"):
+            asking_end.write(f"DELETE /v1/members/{words} HTTP/1.1\r\nHost: c\r\n\r\n".encode())
+            assert b" 200 " in await asking.readuntil(b"\r\n\r\n")
+            await asking.readuntil(b"}")
+            if words == "ben":
+                asking_end.close()
+                asking, asking_end = await connect()
+        idle_end.write(b"GET /v1/members HTTP/1.1\r\nHost: c\r\n\r\n")
+        assert b" 200 " in await idle.readuntil(b"\r\n\r\n")
+        while not (await idle.read(1000)).endswith(b"]"):
+            pass
+        asking_end.write(b"DELETE /v1/members/ann HTTP/1.1\r\nHost: c\r\n\r\n")
+        said = await asking.read()
+        assert b'"change":"removed"' in said, "and then it is closed, or this would wait"
+        assert await idle.read() == b""
+        for end in (idle_end, asking_end):
+            end.close()
 
     play(tmp_path, act)
 

@@ -4,7 +4,7 @@ import pytest
 
 from corral.domain import identity
 from corral.domain.credentials import Names
-from corral.domain.identity import CLAIMED, PERSON, PROVED, REFUSED, Asked, Holder, Identity, Lineage, decide
+from corral.domain.identity import CLAIMED, PERSON, PROVED, REFUSED, UNIT, Asked, Holder, Identity, Lineage, decide
 
 TOP = "/user.slice/user-1000.slice/user@1000.service"
 A, B = f"{TOP}/corral.slice/corral-shop.slice/corral-shop-a.scope", f"{TOP}/corral.slice/corral-shop-b.scope"
@@ -16,7 +16,12 @@ COMMAND_OF_A = [f"{A}/process-7", *INIT]
 #: What agent a has had moved elsewhere, by its tmux or by `systemd-run --scope`.
 FROM_A = [f"{TOP}/tmux-spawn-1.scope", A, *INIT]
 LOGIN = ["/user.slice/user-1000.slice/session-3.scope", "/system.slice/ssh.service", "/init.scope"]
+#: `systemd-run --user`, a timer, a terminal of a desktop: started by the manager.
 TERMINAL = [f"{TOP}/app.slice/terminal.scope", *INIT]
+#: A pane of a tmux that knows systemd, and that somebody started who logged in. The server has no parent any more.
+PANE = [f"{TOP}/tmux-spawn-2.scope", "/user.slice/user-1000.slice/session-3.scope", "/init.scope"]
+#: A service of the system: cron, `systemd-run --uid` by root, an sshd without PAM.
+SERVICE = ["/system.slice/cron.service", "/init.scope"]
 KEEPER = [f"{TOP}/corral.slice/corral.keeper.abcdef.scope", *INIT]
 
 OWN = Names(instance="i1", team="shop", agent="a", run="r1")
@@ -32,9 +37,10 @@ def who(
     holder: Holder | None = None,
     lineage: Lineage = None,
     shared: bool,
+    trust: bool = False,
 ) -> Identity:
     asked = Asked(uid=uid, claim=claim, shows=names is not None if shows is None else shows, names=names)
-    return decide(asked, holder, lineage, PLACES, instance="i1", shared=shared)
+    return decide(asked, holder, lineage, PLACES, instance="i1", shared=shared, trust_user_units=trust)
 
 
 BOTH = pytest.mark.parametrize("shared", [False, True])
@@ -129,10 +135,44 @@ def test_a_process_that_is_gone_is_nobody_on_a_shared_server() -> None:
     assert "has ended" in who(lineage=None, shared=True).why
 
 
-@pytest.mark.parametrize("lineage", [LOGIN, TERMINAL])
+@pytest.mark.parametrize("lineage", [LOGIN, PANE, SERVICE, ["/user.slice/user-0.slice/session-3.scope"], ["/"]])
 def test_a_person_is_a_person(lineage: list[str]) -> None:
     assert who(lineage=lineage, shared=True) == Identity(kind=PERSON)
     assert who(shared=False) == Identity(kind=PERSON)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        f"{TOP}/app.slice/run-1.service",
+        f"{TOP}/init.scope",
+        TOP,
+        # Names are its own to choose.
+        f"{TOP}/session-3.scope",
+        f"{TOP}/user.slice/user-1000.slice/session-3.scope",
+        # Of whichever user: by sudo, for one.
+        "/user.slice/user-1001.slice/user@1001.service/x.scope",
+        f"/machine.slice/m.scope{TOP}/x.scope",
+    ],
+)
+def test_what_a_service_manager_runs_is_no_person_on_a_shared_server(own: str) -> None:
+    found = who(lineage=[own, *INIT], shared=True)
+    assert (found.kind, found.agent) == (UNIT, "")
+    assert own not in found.why, "names that others choose make each refusal another one"
+    # Where it is trusted, and where there is one person, nothing is made of it.
+    assert who(lineage=[own, *INIT], shared=True, trust=True) == Identity(kind=PERSON)
+    assert who(lineage=[own, *INIT], shared=False) == Identity(kind=PERSON)
+
+
+def test_trust_in_units_is_none_in_agents() -> None:
+    for lineage in (IN_A, FROM_A, KEEPER, None):
+        assert who(lineage=lineage, shared=True, trust=True).kind == REFUSED
+    assert who(lineage=TERMINAL, claim="shop/a", shared=True, trust=True).kind == REFUSED
+    assert who(names=OWN, holder=HOLDER, lineage=TERMINAL, shared=True, trust=True).kind == REFUSED
+
+
+def test_a_log_in_behind_an_agent_does_not_count() -> None:
+    assert who(lineage=[f"{TOP}/tmux-spawn-1.scope", *IN_A, LOGIN[0]], shared=True).why.startswith("from within shop/a")
 
 
 def test_a_name_alone_counts_where_there_is_one_person_and_nowhere_else() -> None:

@@ -43,17 +43,6 @@ def test_nobody_can_be_taken_out_of_their_own_group() -> None:
         leave(replace(DONE, own_group=MEMBERS), FORGET)
 
 
-def test_when_the_group_counts_is_told_if_it_matters() -> None:
-    (one,) = remarks(NEW, DONE, MEMBERS)
-    assert "from the next log-in on" in one
-    assert remarks(DONE, DONE, MEMBERS) == []
-    stale = replace(DONE, unseen_groups=frozenset({MEMBERS}))
-    (two,) = remarks(DONE, stale, MEMBERS)
-    assert "sudo systemctl restart user@1001.service" in two
-    assert len(remarks(NEW, stale, MEMBERS)) == 2
-    assert remarks(NEW, replace(DONE, groups=frozenset({AGENTS})), AGENTS) == [], "nobody logs in as an agent"
-
-
 def test_whose_a_user_of_agents_is_shares_its_group() -> None:
     assert brief(join(NEW, AGENTS, NOTE, "olga")) == ["join_agents", "linger_on", "join_user", "note_member"]
     shared = replace(DONE, groups=frozenset({AGENTS}), users=frozenset({"olga"}))
@@ -63,6 +52,8 @@ def test_whose_a_user_of_agents_is_shares_its_group() -> None:
     assert brief(join(shared, AGENTS, NOTE, "", "olga")) == ["leave_user", "note_member"]
     assert brief(leave(shared, FORGET, "olga")) == ["leave_user", "forget_member", "leave_agents", "linger_off"]
     assert brief(leave(shared, FORGET, "eve")) == ["forget_member", "leave_agents", "linger_off"]
-    assert remarks(replace(shared, users=frozenset()), shared, AGENTS, "olga") == [
+    assert remarks(replace(shared, users=frozenset()), shared, "olga") == [
         "olga is in the group ann from the next log-in on"
     ]
+    assert remarks(shared, shared, "olga") == []
+    assert remarks(NEW, DONE) == [], "the door is open at once"

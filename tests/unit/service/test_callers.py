@@ -11,7 +11,7 @@ import pytest
 from corral.adapters.sqlite.store import SqliteStore
 from corral.domain import credentials, states
 from corral.domain.credentials import Names
-from corral.domain.identity import CLAIMED, PERSON, PROVED, REFUSED, Identity
+from corral.domain.identity import CLAIMED, PERSON, PROVED, REFUSED, UNIT, Identity
 from corral.domain.records import Agent, Who
 from corral.ports.dialogs import Peer
 from corral.service.callers import Callers
@@ -86,6 +86,19 @@ def test_one_look_is_enough_for_an_agent_and_for_who_has_logged_in(tmp_path: Pat
         kernel.cgroups = [f"{TOP}/app.slice/x.scope", A]
         assert (await scene.who()).why == "from within shop/a, without its credential"
         assert kernel.walks == 1
+
+    play(tmp_path, kernel, act)
+
+
+def test_what_a_service_manager_runs_is_the_person_only_where_that_is_trusted(tmp_path: Path) -> None:
+    kernel = Kernel(f"{TOP}/app.slice/run-1.service", f"{TOP}/init.scope", "/init.scope")
+
+    async def act(scene: Scene) -> None:
+        assert (await scene.who()).kind == UNIT
+        scene.callers = Callers(
+            scene.registry, kernel, instance="i1", shared=True, uid_of=lambda _: 1000, trust_user_units=True
+        )
+        assert (await scene.who()).kind == PERSON
 
     play(tmp_path, kernel, act)
 

@@ -21,6 +21,8 @@ _SO_PEERPIDFD = 77
 #: What a kernel says that does not know it.
 _NOT_KNOWN = frozenset((errno.ENOPROTOOPT, errno.EOPNOTSUPP))
 _TICKS = os.sysconf("SC_CLK_TCK")
+#: So often a lineage is looked at that is another one at every look.
+_ATTEMPTS = 5
 
 
 class KernelPeers:
@@ -37,11 +39,23 @@ class KernelPeers:
         """See `Peers.lineage`."""
         if not peer.pid:
             return None
-        # One that ended meanwhile has no cgroup any more: what it started has another parent then, and is looked at.
-        found = [unified_name_of(process.pid) for process in lineage_of(peer.pid, peer.seen)]
-        if not found or found[0] is None or not _still_runs(connection, peer):
-            return None
-        return [name for name in found if name is not None]
+        found = _cgroups_above(peer)
+        return found if found and _still_runs(connection, peer) else None
+
+
+def _cgroups_above(peer: Peer) -> list[str]:
+    """The cgroups of the process and of what it descends from, all at one time. None at all in case of doubt.
+
+    What is above it may end while it is looked at, and the pid be given to somebody who logs in: then nothing that was
+    read counts. What it started has another parent by then, and is looked at anew.
+    """
+    for _ in range(_ATTEMPTS):
+        above = lineage_of(peer.pid, peer.seen)
+        found = [unified_name_of(process.pid) for process in above]
+        still = lineage_of(peer.pid, peer.seen)
+        if [process.key for process in still] == [process.key for process in above] and None not in found:
+            return [name for name in found if name is not None]
+    return []
 
 
 def _still_runs(connection: socket.socket, peer: Peer) -> bool:

@@ -6,7 +6,6 @@ import grp
 import os
 import pwd
 
-from corral.adapters.host import tools
 from corral.domain.host_names import AGENTS, KEEPERS, LINGER_NOTES, MEMBERS
 from corral.domain.member_plan import AccountSeen
 
@@ -26,7 +25,6 @@ def look(user: str) -> AccountSeen:
     own_name = _group_name(account.pw_gid)
     own = [name for name, gid in groups.items() if gid == account.pw_gid]
     is_in = {*listed, *own}
-    started_with = _manager_groups(account.pw_uid)
     return AccountSeen(
         user=user,
         uid=account.pw_uid,
@@ -36,9 +34,6 @@ def look(user: str) -> AccountSeen:
         lingers=os.path.lexists(os.path.join(_LINGERING, user)),
         noted=noted,
         has_keeper=os.path.exists(f"{KEEPERS}/{account.pw_uid}/keeper.sock"),
-        unseen_groups=frozenset(
-            name for name in is_in if started_with is not None and groups[name] not in started_with
-        ),
     )
 
 
@@ -55,16 +50,3 @@ def _listed(group: str) -> frozenset[str]:
         return frozenset(grp.getgrnam(group).gr_mem)
     except KeyError:
         return frozenset()
-
-
-def _manager_groups(uid: int) -> set[int] | None:
-    """The groups that the service manager of a user was started with; None if none runs."""
-    told = tools.ask("systemctl", "show", "--property=MainPID", "--value", f"user@{uid}.service").stdout.strip()
-    if not told.isdigit() or told == "0":
-        return None
-    try:
-        with open(f"/proc/{told}/status", encoding="ascii", errors="replace") as file:
-            lines = dict(line.split(":", 1) for line in file if ":" in line)
-    except (FileNotFoundError, ProcessLookupError):
-        return None  # it ended meanwhile
-    return {int(gid) for gid in (lines["Groups"].split() + lines["Gid"].split())}
