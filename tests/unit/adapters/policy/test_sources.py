@@ -29,6 +29,14 @@ def test_without_a_directory_it_is_the_one_that_ships(tmp_path: Path) -> None:
     assert read(str(tmp_path / "none")).data == read().data
 
 
+def test_what_is_in_the_place_of_the_directory_and_is_none_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "dangling").symlink_to(tmp_path / "unmounted")
+    (tmp_path / "file").write_text("package corral\n")
+    for name in ("dangling", "file"):
+        with pytest.raises(BadPolicyError, match="is no directory"):
+            read(str(tmp_path / name))
+
+
 def test_a_host_changes_what_a_role_may(tmp_path: Path) -> None:
     assert not decide("", "jim", "logs", "shop/builder").allow
     tables = {"tables": {"roles": {"junior": {"grants": {"read": ["own", "teammates"]}}}}}
