@@ -72,8 +72,8 @@ def _attended(terminal: RawTerminal, exchange: Exchange, mode: str) -> "tuple[in
 class _Watched:
     """What somebody sees who only watches: nothing that would have their terminal answer, or do more than show.
 
-    It comes from a program of whoever is watched, which need not be the keeper that it should be. Who drives has to have
-    all of it, and trusts that person as somebody does who logs in to their machine.
+    It comes from a program of whoever is watched, which need not be the keeper that it should be. Who drives has to
+    have all of it, and trusts that person as somebody does who logs in to their machine.
     """
 
     def __init__(self) -> None:
