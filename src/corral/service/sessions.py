@@ -141,7 +141,9 @@ class Sessions:
         found = []
         for name in teams:
             keeper = await keeper_soon(self._supervisor, name)
-            found += await keeper.sessions(name)
+            # A keeper is believed about the team that it was asked about, and about no other.
+            own = self._registry.of_team(name)
+            found += [one for one in await keeper.sessions(name) if one.team == name and one.agent in own]
         return [session for session in found if not agent or session.agent == agent]
 
     async def steer(self, who: Who, peer: Peer, agent: Agent, action: str, person: str) -> SharedSession:

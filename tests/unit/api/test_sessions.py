@@ -12,7 +12,7 @@ import pytest
 from corral.api import authorising
 from corral.client.wire import Chunks
 from corral.domain.errors import CorralError
-from corral.ports.sessions import KeysTaken, SeatOrder, SessionOutput, SessionOver
+from corral.ports.sessions import KeysTaken, SeatOrder, SessionOutput, SessionOver, SharedSession
 from corral.service import authority
 from corral.service.sessions import Sessions
 from tests.unit.api.deciding import ME, People, Scripted, decided
@@ -124,5 +124,18 @@ def test_who_is_gone_before_it_is_written_down_leaves_no_seat(tmp_path: Path, mo
         reply = await scene.ask("POST", "/v1/sessions?team=shop&agent=a&mode=observe")
         assert reply.status == 500
         await seats.left.wait()
+
+    play(tmp_path, act)
+
+
+def test_a_keeper_is_believed_about_the_terminals_of_its_own_team_alone(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        async def sessions(team: str) -> list[SharedSession]:
+            told = [("shop", "a"), ("toys", "z"), ("shop", "nobody")] if team == "shop" else []
+            return [SharedSession(team=name, agent=agent, run="abcdefabcdef") for name, agent in told]
+
+        scene.keeper.sessions = sessions  # type: ignore[attr-defined]
+        listed = (await scene.ask("GET", "/v1/sessions")).json
+        assert [(one["team"], one["agent"]) for one in listed] == [("shop", "a")]
 
     play(tmp_path, act)
