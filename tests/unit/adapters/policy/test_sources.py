@@ -29,7 +29,9 @@ def test_without_a_directory_it_is_the_one_that_ships(tmp_path: Path) -> None:
     assert read(str(tmp_path / "none")).data == read().data
 
 
-@pytest.mark.parametrize("rule", ["deny if", "deny := true if", 'deny := "no" if', "allow := 1 if", 'allow := ["x"] if'])
+@pytest.mark.parametrize(
+    "rule", ["deny if", "deny := true if", 'deny := "no" if', "allow := 1 if", 'allow := ["x"] if']
+)
 def test_rules_of_a_team_that_name_no_rule_are_a_denial_and_not_nothing(tmp_path: Path, rule: str) -> None:
     text = f'package corral.teams.shop\n\n{rule} input.verb == "send"\n'
     place = put(tmp_path, {"teams/shop/own.rego": text})
