@@ -2,18 +2,22 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from corral.adapters.landlock.confine import FILES_VERSION, __file__, no_network_filter, version
+from corral.adapters.landlock.confine import FILES_VERSION, PORTS_VERSION, __file__, no_filter, version
 
 needs_files = pytest.mark.skipif(
     version() < FILES_VERSION, reason="this kernel has no Landlock that knows of truncating (Linux 6.2)"
 )
-needs_filter = pytest.mark.skipif(bool(no_network_filter()), reason=no_network_filter() or "there is a filter")
+needs_filter = pytest.mark.skipif(bool(no_filter()), reason=no_filter() or "there is a filter")
+needs_ports = pytest.mark.skipif(
+    version() < PORTS_VERSION or bool(no_filter()), reason="this kernel has no Landlock that knows of ports (Linux 6.7)"
+)
 Ran = subprocess.CompletedProcess[str]
 #: In every attempt: what is refused, and what the kernel says to it.
 HEAD = """
@@ -170,6 +174,31 @@ def test_others_can_not_be_traced_nor_their_environment_be_read(ground: Ground) 
 
 
 @needs_files
+@needs_filter
+def test_who_has_no_network_can_not_have_others_use_theirs(ground: Ground) -> None:
+    """Neither traced nor robbed of a socket that they have; files can be moved about as before."""
+    nobody = 65534 if os.getuid() == 0 else os.getuid()
+    with socket.socket() as theirs, subprocess.Popen(["sleep", "60"], stdin=theirs.fileno(), user=nobody) as other:
+        os.chmod(ground.workspace / "src", 0o777)
+        os.chmod(ground.workspace / "docs", 0o777)
+        take = (
+            "import ctypes\n"
+            f"os.setuid({nobody})\n"
+            "libc = ctypes.CDLL(None, use_errno=True)\n"
+            f"taken = libc.syscall(438, os.pidfd_open({other.pid}), 0, 0)\n"
+            "print(taken >= 0 or errno.errorcode[ctypes.get_errno()],"
+            f" tried(lambda: open('/proc/{other.pid}/environ').read()),"
+            " tried(lambda: open('src/a', 'w').close()), tried(lambda: os.rename('src/a', 'docs/a')))"
+        )
+        try:
+            confined = ground.python(take, write=False, below=[], besides=[], network=False)
+            free = ground.python(take, write=False, below=[], besides=[])
+        finally:
+            other.kill()
+    assert (confined, free) == ("EPERM EACCES done done", "True done done done")
+
+
+@needs_files
 def test_a_directory_that_is_not_there_yet_is_made(ground: Ground) -> None:
     said = ground.python(
         "write('new/deep/x', os.O_CREAT | os.O_WRONLY); print(tried(lambda: write('new/x', os.O_CREAT | os.O_WRONLY)))",
@@ -187,6 +216,20 @@ def test_a_link_in_the_place_of_what_is_declared_is_not_followed(ground: Ground)
             done = ground.run("true", below=[[path, word]])
             assert done.returncode == 126
             assert "symbolic link link" in done.stderr
+    assert ground.is_whole()
+
+
+@needs_files
+@pytest.mark.parametrize("where", ["declared", "besides"])
+def test_a_link_that_the_agent_could_have_made_is_not_followed_elsewhere_either(ground: Ground, where: str) -> None:
+    (ground.workspace / "src" / "cache").symlink_to(ground.outside)
+    before = [["/dev/null", "rw"]]
+    done = ground.run("true", **{where: [*before, [f"{ground.workspace}/src/cache", "rw"]]})
+    assert (done.returncode, done.stdout) == (126, "")
+    assert "which its agent could have made" in done.stderr
+    person = ground.outside.with_name("link")
+    person.symlink_to(ground.workspace / "docs")
+    assert ground.python("write('docs/d'); print('ran')", **{where: [*before, [str(person), "rw"]]}) == "ran"
     assert ground.is_whole()
 
 
@@ -256,3 +299,30 @@ def test_without_a_network_there_are_local_sockets_only(ground: Ground) -> None:
         network=False,
     )
     assert said.splitlines() == ["{'EACCES'} done done done", "-1 ENOSYS", "True"]
+
+
+@needs_filter
+def test_a_pair_of_sockets_of_another_family_is_a_way_out_as_well(ground: Ground) -> None:
+    look = "print(tried(lambda: socket.socketpair(30)), tried(lambda: socket.socketpair(socket.AF_INET)))"
+    assert ground.python(look, write=False, network=False) == "EACCES EACCES"
+
+
+@needs_ports
+def test_a_port_that_may_not_be_listened_on_is_closed_by_every_name_of_tcp(ground: Ground) -> None:
+    look = (
+        "def listen(family, protocol, kind=socket.SOCK_STREAM):\n"
+        "    with socket.socket(family, kind, protocol) as one:\n"
+        "        one.bind(('::1' if family == socket.AF_INET6 else '127.0.0.1', int(sys.argv[2])))\n"
+        "        one.listen() if kind == socket.SOCK_STREAM else None\n"
+        "print(*(tried(lambda: listen(family, protocol)) for family in (socket.AF_INET, socket.AF_INET6)"
+        " for protocol in (0, 6, 262, 256)), tried(lambda: listen(43, 0)),"
+        " tried(lambda: listen(socket.AF_INET, 0, socket.SOCK_DGRAM)), tried(lambda: socket.socket(socket.AF_UNIX)))"
+    )
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    closed = ground.python(look, str(port), write=False, ports=[])
+    ways = "EACCES EACCES EPROTONOSUPPORT EPROTONOSUPPORT"
+    assert closed == f"{ways} {ways} EPROTONOSUPPORT done done"
+    opened = ground.python(look, str(port), write=False, ports=[[port, port]]).split()
+    assert (opened[:2], opened[4:6], opened[2]) == (["done"] * 2, ["done"] * 2, "EPROTONOSUPPORT")

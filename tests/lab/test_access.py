@@ -2,7 +2,7 @@
 
 import pytest
 
-from corral.adapters.landlock.confine import FILES_VERSION, no_network_filter, version
+from corral.adapters.landlock.confine import FILES_VERSION, no_filter, version
 from tests.lab.support.instances import LabInstance
 from tests.lab.support.users import User
 
@@ -67,7 +67,7 @@ def test_neither_others_files_nor_others_environments_can_be_read(lab_instance: 
     lab_instance.corral("down")
 
 
-@pytest.mark.skipif(bool(no_network_filter()), reason=no_network_filter() or "there is a filter")
+@pytest.mark.skipif(bool(no_filter()), reason=no_filter() or "there is a filter")
 def test_an_agent_without_a_network_still_reaches_corral(lab_instance: LabInstance, ann: User) -> None:
     lab_instance.repo()
     lab_instance.spec(_TEAM.replace('write = ["src/**"]', 'network = "none"'))

@@ -15,7 +15,7 @@ allowed. Whoever may not even know of themselves is told so, whatever they ask f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Hashable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -226,7 +226,7 @@ class _Request:
         else:
             response = await self._act(audit, ruling, handler)
         if isinstance(response, StreamingResponse) and self._endpoint.how != WORK and self._verb not in LISTS:
-            response.body_iterator = self._while_allowed(response.body_iterator, ruling)
+            response.body_iterator = self._while_allowed(response.body_iterator, ruling.about)
         return response
 
     async def _first_ruling(self) -> Ruling:
@@ -298,6 +298,8 @@ class _Request:
             request.scope[requests.SIGHT] = AskedSight(self._around.asking(request), self._verb)
         if self._verb in LOCKED:
             request.scope[requests.AGAIN] = self._again
+        if self._verb in STREAMED_BODIES:
+            request.scope[requests.STILL] = self._while_under_way(about)
 
     async def _again(self) -> None:
         try:
@@ -306,27 +308,42 @@ class _Request:
             raise await self._told_error(error) from None
         await self._refuse(ruling)
 
-    async def _while_allowed(self, pieces: AsyncIterable[Any], ruling: Ruling) -> AsyncIterator[Any]:
+    async def _while_allowed(self, pieces: AsyncIterable[Any], about: About) -> AsyncIterator[Any]:
         """A stream, as long as whoever hears it may. Asked again now and then, with what comes."""
-        clock = asyncio.get_running_loop().time
-        asked = clock()
+        still = self._while_under_way(about)
         async for piece in pieces:
-            if clock() - asked > _STREAM_SECONDS:
-                try:
-                    await self._asking.settled(lambda: self._still(ruling))
-                except DeniedError as error:
-                    yield answers.last_line(error)
-                    return
-                asked = clock()
+            try:
+                await still()
+            except DeniedError as error:
+                yield answers.last_line(error)
+                return
             yield piece
 
-    def _still(self, ruling: Ruling) -> None:
+    def _while_under_way(self, about: About) -> Callable[[], Awaitable[None]]:
+        """Asks whether what is under way may go on, if that was not asked a moment ago. Raises DeniedError if not."""
+        clock = asyncio.get_running_loop().time
+        asked = clock()
+
+        async def still() -> None:
+            nonlocal asked
+            if clock() - asked > _STREAM_SECONDS:
+                try:
+                    await self._asking.settled(lambda: self._still(about))
+                except DeniedError as error:
+                    denial = Decision(allow=False, rule=str(error.details.get("rule", NOT_ASKED)), reason="")
+                    await self._note_denial([(on, denial) for on in about.on], error)
+                    raise
+                asked = clock()
+
+        return still
+
+    def _still(self, about: About) -> None:
         """Raise if it would be denied now. What is gone is nobody's, and says no more."""
         asking, facts = self._asking, self._around.facts
         self._must_be_somebody()
-        for on in ruling.about.on:
+        for on in about.on:
             now = facts.target(on.team, on.agent) if on.team else on
-            decision = None if now is None else asking.decision(self._verb, now, ruling.about.facts)
+            decision = None if now is None else asking.decision(self._verb, now, about.facts)
             if decision is not None and not decision.allow:
                 raise denied(decision)
 

@@ -8,7 +8,7 @@ import math
 import os
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 from urllib.parse import parse_qs, parse_qsl
 
@@ -45,6 +45,7 @@ CONNECTED = "connected"
 #: Under which names whoever decides about a request notes in it how it is to be read: its body, as bytes and taken
 #: apart; which rows of a list may be told; and how to ask once more whether it may go on.
 RAW, ORDER, SIGHT, AGAIN = "corral.raw", "corral.order", "corral.sight", "corral.again"
+STILL = "corral.still"
 #: Seconds between two looks of somebody who follows.
 SHORTEST_INTERVAL, DEFAULT_INTERVAL, LONGEST_INTERVAL = 0.1, 2.0, 86400.0
 
@@ -279,3 +280,13 @@ async def again(request: Request) -> None:
     ask = request.scope.get(AGAIN)
     if ask is not None:
         await ask()
+
+
+def still(request: Request) -> Callable[[], Awaitable[None]]:
+    """Asks whether a request that is under way for long may go on; raises DeniedError if it may not any more."""
+    found: Callable[[], Awaitable[None]] = request.scope.get(STILL, _always)
+    return found
+
+
+async def _always() -> None:
+    """For where nothing is decided about."""

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from corral.api import answers, requests, session_answers
 from corral.api.session_answers import Line, SteerBody
-from corral.domain.errors import CorralError, WrongUseError
+from corral.domain.errors import CorralError, DeniedError, WrongUseError
 from corral.service.resolve import find_agent, find_team
 from corral.service.sessions import Joined, Joining, Sessions
 from corral.supervise.registry import Registry
@@ -44,7 +44,7 @@ class SessionApi:
             term=requests.text(request, "term"),
         )
         joined, first = await self._sessions.join(requests.caller(request), requests.peer(request), agent, joining)
-        return _TwoWay(joined, first)
+        return _TwoWay(joined, first, requests.still(request))
 
     async def list_sessions(self, request: Request) -> Response:
         team, agent = requests.text(request, "team"), requests.text(request, "agent")
@@ -67,14 +67,18 @@ class SessionApi:
 
 
 class _TwoWay(Response):
-    """Takes what is typed out of the request while the answer tells what is shown. Whoever disconnects has left."""
+    """Takes what is typed out of the request while the answer tells what is shown. Whoever disconnects has left.
 
-    def __init__(self, joined: Joined, first: bytes) -> None:
+    `still` is asked with what comes, from either side: who may not be there any more is shown and types nothing more.
+    """
+
+    def __init__(self, joined: Joined, first: bytes, still: Callable[[], Awaitable[None]]) -> None:
         super().__init__(media_type="application/x-ndjson")
         # Its length is not known.
         self.raw_headers = [header for header in self.raw_headers if header[0] != b"content-length"]
         self._joined = joined
         self._first = first
+        self._still = still
         #: Set when it is worth saying whether keys are taken.
         self._told_refused = ""
 
@@ -88,20 +92,29 @@ class _TwoWay(Response):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             hearing = asyncio.ensure_future(self._hear(receive, say_refused=lambda why: say(Line(refused=why))))
             await say(Line(joined=self._joined.order.id))
-            async for data in self._joined.output(self._first):
-                await say(Line(output=data))
-            await say(Line(over=self._joined.why))
+            await say(Line(over=await self._shown(say)))
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             if hearing is not None:
                 hearing.cancel()
             await self._joined.leave()
 
+    async def _shown(self, say: Callable[[Line], Awaitable[None]]) -> str:
+        """Say what is shown, until it is over: why it is."""
+        try:
+            async for data in self._joined.output(self._first):
+                await self._still()
+                await say(Line(output=data))
+        except DeniedError as error:
+            return error.message
+        return self._joined.why
+
     async def _hear(self, receive: Receive, say_refused: Callable[[str], Awaitable[None]]) -> None:
         """Do what comes in says, until the connection is closed. An end of the body only means that no keys come."""
         try:
             async for line in _lines(receive):
                 said = _read(line)
+                await self._still()
                 if said.columns and said.rows:
                     await self._joined.resize(said.columns, said.rows)
                 if said.keys:

@@ -54,9 +54,10 @@ def _begun(invocation: Invocation, whose: list[tuple[str, str | None]], mode: st
 def _attended(terminal: RawTerminal, exchange: Exchange, mode: str) -> "tuple[int, str]":
     detach = DetachKeys()
     attention = _Attention(terminal, exchange, detach, mode)
+    shown = _Watched() if mode == OBSERVE else bytes
     for record in pages(exchange, attention.wait):
         if "output" in record:
-            terminal.paint(a2b_base64(str(record["output"])))
+            terminal.paint(shown(a2b_base64(str(record["output"]))))
         elif record.get("refused"):
             terminal.paint(_LAST_LINE % plain(str(record["refused"])).encode())
         elif "over" in record:
@@ -66,6 +67,25 @@ def _attended(terminal: RawTerminal, exchange: Exchange, mode: str) -> "tuple[in
     if attention.left:
         return 0, ""
     raise stream_was_cut()
+
+
+class _Watched:
+    """What somebody sees who only watches: nothing that would have their terminal answer, or do more than show.
+
+    It comes from a program of whoever is watched, which need not be the keeper that it should be. Who drives has to
+    have all of it, and trusts that person as somebody does who logs in to their machine.
+    """
+
+    def __init__(self) -> None:
+        import codecs
+
+        from corral.domain.safe_output import SafeOutput
+
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._feed = SafeOutput().feed
+
+    def __call__(self, output: bytes) -> bytes:
+        return self._feed(self._decode(output)).encode("utf-8", "replace")
 
 
 class _Attention:

@@ -44,10 +44,10 @@ def _rows(session: Record) -> list[list[str]]:
             [
                 f"{session.get('team')}/{session.get('agent')}",
                 plain(str(seat.get("who"))),
-                str(seat.get("mode")),
+                plain(str(seat.get("mode"))),
                 age(time.time() - since),
                 "muted" if seat.get("muted") else "has it" if seat.get("keyboard") else "",
-                str(seat.get("seat")),
+                plain(str(seat.get("seat"))),
             ]
         )
     return rows

@@ -40,6 +40,8 @@ class Confines:
     access: Access = ANY_ACCESS
     #: Where git keeps the team's repository; empty if its workspace is not of that.
     repository: str = ""
+    #: Its workspace is a worktree of that, which never has all of it.
+    linked: bool = False
     #: Where its program keeps what it knows: `~/…`, `$VARIABLE/…` or a whole path; with a slash at the end to be made.
     state: tuple[str, ...] = ()
 

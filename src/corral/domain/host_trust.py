@@ -18,7 +18,6 @@ class Entry:
 
     path: str
     uid: int
-    gid: int
     mode: int
 
 
@@ -45,7 +44,8 @@ def _fault(entry: Entry) -> str:
         return "" if entry.uid == 0 else f"belongs to uid {entry.uid}, not to root"
     if entry.uid != 0:
         return f"belongs to uid {entry.uid}, not to root"
-    if entry.mode & 0o002 or (entry.mode & 0o020 and entry.gid != 0):
+    # Of whichever group: that of root has members too, and the bit also tells that a list (ACL) lets somebody write.
+    if entry.mode & 0o022:
         return f"can be written by others (mode {stat.S_IMODE(entry.mode):04o})"
     needed = 0o005 if stat.S_ISDIR(entry.mode) else 0o004
     if entry.mode & needed != needed:

@@ -1,4 +1,4 @@
-"""Recorded output as it may be shown on somebody else's terminal. Pure.
+"""Output of others as it may be shown on somebody's terminal: of a recording, or of a keeper that is not theirs. Pure.
 
 What a program writes can ask a terminal to answer (into the shell of whoever looks), to put something into the
 clipboard, to rename windows or to change what keys send. Of all that nothing is let through: text, colours, the cursor,
@@ -10,8 +10,11 @@ import re
 #: A whole sequence, or text. What is cut off at the end of a piece waits for the rest.
 _PIECE = re.compile(
     r"\x1b\[(?P<parameters>[0-9:;<=>?]*)(?P<between>[ -/]*)(?P<final>[@-~])"
+    # Begun, and given up for something else: what a control character or another sequence cut off never ends.
+    r"|\x1b\[[0-9:;<=>?]*+[ -/]*+(?=[^@-~])"
     r"|\x1b(?:[P\]X^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|(?=\x1b[^\\])))"
     r"|\x1b(?P<charset>[()*+][0-9A-Za-z])"
+    r"|\x1b[()*+](?=[^0-9A-Za-z])"
     r"|\x1b(?P<short>[78DEMHc=>])"
     r"|\x1b[^\[P\]X^_()*+]"
     r"|(?P<text>[^\x1b\x00-\x08\x0e-\x1f\x7f-\x9f]+)"

@@ -45,7 +45,7 @@ def through(
     if bind == OWN_PORTS and not ports:
         raise CorralError(f'bind = "{OWN_PORTS}", and it has no ports', "corral stop it, then corral up")
     of_files = confines.access.kernel_writes or confines.access.read is not None
-    git, common = _git_directories(workspace, confines.repository) if of_files else ("", "")
+    git, common = _git_directories(workspace, confines) if of_files else ("", "")
     ground = Ground(
         workspace=workspace,
         environment=environment,
@@ -73,17 +73,18 @@ def _possible(tools: HostTools, confines: Confines, bind: str) -> Confines:
     return replace(confines, access=replace(access, write=None))
 
 
-def _git_directories(workspace: str, repository: str) -> tuple[str, str]:
+def _git_directories(workspace: str, confines: Confines) -> tuple[str, str]:
     """git's directory of a workspace, and of its whole repository; empty for one that has none.
 
-    What stands in the workspace may be the agent's own doing: it must lead into the repository that is known.
+    What stands in the workspace may be the agent's own doing: it must lead into the repository that is known, and there
+    to what says of itself that it is of this workspace; never to all of it, if the workspace is a worktree.
     """
     path = os.path.join(workspace, ".git")
     try:
         found = os.lstat(path)
     except OSError:
         return "", ""
-    common = os.path.realpath(repository) if repository else ""
+    common = os.path.realpath(confines.repository) if confines.repository else ""
     if stat.S_ISDIR(found.st_mode):
         git = os.path.realpath(path)
         if common in ("", git):
@@ -92,7 +93,8 @@ def _git_directories(workspace: str, repository: str) -> tuple[str, str]:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             said = file.read(_LONGEST_LINK).removeprefix("gitdir:").strip()
         git = os.path.realpath(os.path.join(workspace, said))
-        if git == common or os.path.dirname(git) == os.path.join(common, "worktrees"):
+        is_linked = os.path.dirname(git) == os.path.join(common, "worktrees")
+        if (is_linked and _is_of(git, workspace)) or (git == common and not confines.linked):
             return git, common
     elif not common:
         return "", ""  # nothing that is known to be its own
@@ -100,6 +102,16 @@ def _git_directories(workspace: str, repository: str) -> tuple[str, str]:
         f"{path} leads out of the team's repository, so it cannot be said what its agent may touch there",
         f"look at it; git worktree repair {workspace} puts it right",
     )
+
+
+def _is_of(git: str, workspace: str) -> bool:
+    """True if this directory of a worktree says that it is the one of this workspace."""
+    try:
+        with open(os.path.join(git, "gitdir"), encoding="utf-8", errors="surrogateescape") as file:
+            said = file.read(_LONGEST_LINK).strip()
+    except OSError:
+        return False
+    return os.path.realpath(os.path.dirname(os.path.join(git, said))) == os.path.realpath(workspace)
 
 
 def _programs(command: Sequence[str], environment: Mapping[str, str]) -> list[str]:

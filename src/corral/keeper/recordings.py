@@ -70,11 +70,13 @@ class TeamRecordings:
 
     def configure(self, order: RecordingOrder) -> None:
         """See `Recordings.record`."""
-        if self._order.on and not order.on:
-            self._order = order
+        before, self._order = self._order, order
+        if before.on and not order.on:
             for run in list(self._open):
                 self._end(run)
-        self._order = order
+        # Also what is not recorded any more has an age.
+        for agent in {**before.masked, **order.masked}:
+            self._sweep(self._casts(self._team, agent), agent)
 
     def started(self, run: str) -> None:
         """A run begins now."""
@@ -175,8 +177,10 @@ class TeamRecordings:
         for run, opened in list(self._open.items()):
             self._write(opened, opened.cast.flush)
             if opened.cast.full:
+                # A secret may be under way: its halves must not be shown in one file each.
+                carried = opened.cast.held_back()
                 self._end(run)
-                self._begin(opened.agent, run, time.time())
+                self._begin(opened.agent, run, time.time()).cast.output(time.time(), carried)
         if time.time() - self._swept > _SWEEP_SECONDS:
             self._swept = time.time()
             for agent in {opened.agent for opened in self._open.values()}:

@@ -30,6 +30,9 @@ from corral.ports.sessions import (
 
 log = logging.getLogger("corral.keeper")
 
+#: Somebody who watches gets a picture of another size so often at most.
+_MOVE_SECONDS = 0.25
+
 #: Whoever hears of changes is told the run, who was there, and who is now.
 OnChange = Callable[[str, Company, Company], None]
 
@@ -44,6 +47,8 @@ class _Chair:
         self.terminal: GuestTerminal | None = None
         #: Set once there is something to read from, or never will be.
         self.opened = asyncio.Event()
+        #: When its picture was last exchanged for one of another size.
+        self.moved = float("-inf")
 
     def end(self, why: str) -> None:
         if not self.over.done():
@@ -137,6 +142,13 @@ class TeamSessions:
         order = SeatOrder(id=old.id, name=old.name, mode=old.mode, columns=columns, rows=rows, term=old.term)
         if _size(order) == _size(old):
             return
+        # A terminal that is pulled about tells dozens of sizes, and each is a tmux client of its own: whoever watches
+        # waits for the next one, and whoever types notices nothing.
+        moved, chair.moved = chair.moved, asyncio.get_running_loop().time()
+        await asyncio.sleep(moved + _MOVE_SECONDS - chair.moved)
+        if self._chair(run, seat) is not chair or chair.order is not old:
+            return  # it was left, or somebody was faster
+        chair.moved = asyncio.get_running_loop().time()
         # Whoever reads waits for the other picture, and does not take the end of this one for the end of all.
         chair.opened.clear()
         chair.order, chair.outlet = order, None
@@ -163,9 +175,11 @@ class TeamSessions:
         room.company, gone = before.steered(action, person)
         if room.company != before:
             self._changed(run, room, before)
+        # Found before anything is waited for: somebody may leave by themselves meanwhile.
+        chairs = [room.chairs[seat.id] for seat in gone]
         shown = await self._shown(run, room)
-        for seat in gone:
-            room.chairs[seat.id].end(f"{by} ended the session")
+        for chair in chairs:
+            chair.end(f"{by} ended the session")
         return shown
 
     async def listed(self) -> list[SharedSession]:

@@ -51,6 +51,8 @@ class View:
                     self._terminal = await terminals.open_guest(
                         run, self._seat, read_only=True, on_output=self._painted, on_closed=self._closed
                     )
+                    if self.empty:
+                        self.close()  # whoever it was for left while it was opened
                 else:
                     outlet.add(_PROLOGUE)
                     self._redraw()

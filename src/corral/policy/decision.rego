@@ -16,3 +16,12 @@ decision := {"allow": false, "rule": rule, "reason": deny[rule]} if {
 allow[rule] := reason if some rule, reason in data.corral.teams[input.on.team].allow
 
 deny[rule] := reason if some rule, reason in data.corral.teams[input.on.team].deny
+
+# `deny if …` in the place of `deny["name"] := "why" if …` names no rule, and would forbid nothing without a word.
+deny["rules_of_the_team"] := reason if {
+	some name in ["allow", "deny"]
+	rules := data.corral.teams[input.on.team][name]
+	not is_object(rules)
+	not is_set(rules)
+	reason := concat(" ", ["the rules of the team", input.on.team, "have a value at", name, "that names no rule"])
+}

@@ -74,6 +74,9 @@ class Cast(Protocol):
     def flush(self) -> None:
         """Write what was taken. What the disk does not take is dropped."""
 
+    def held_back(self) -> bytes:
+        """What is held back in case it becomes a secret, or a letter, for the next one to begin with."""
+
     def close(self) -> None:
         """Write the rest, with what was held back in case it became a secret."""
 

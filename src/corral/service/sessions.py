@@ -7,6 +7,7 @@ who may have which mode is decided before anybody gets here.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -113,22 +114,22 @@ class Sessions:
             rows=joining.rows,
             term=joining.term,
         )
-        with without_terminal_told(agent):
-            attending = asyncio.ensure_future(keeper.session_attend(agent.team, agent.run, order))
-            first = asyncio.ensure_future(keeper.session_read(agent.team, agent.run, order.id))
-            try:
+        attending = asyncio.ensure_future(keeper.session_attend(agent.team, agent.run, order))
+        first = asyncio.ensure_future(keeper.session_read(agent.team, agent.run, order.id))
+        try:
+            with without_terminal_told(agent):
                 await asyncio.wait({attending, first}, return_when=asyncio.FIRST_COMPLETED)
-            except asyncio.CancelledError:
-                first.cancel()
-                self._background.spawn(_give_up(keeper, agent, order.id), name="give up a seat")
-                raise
-            if attending.done():
-                first.cancel()
-                raise UnavailableError(f"{agent.name} cannot be joined: {attending.result().why}", "try again")
-        shown = (await first).data
-        joined_at = self._now()
-        data: dict[str, object] = {"seat": order.id, "mode": order.mode}
-        await self._journal(who, agent, "session.joined", data)
+                if attending.done():
+                    raise UnavailableError(f"{agent.name} cannot be joined: {attending.result().why}", "try again")
+            shown = (await first).data
+            joined_at = self._now()
+            data: dict[str, object] = {"seat": order.id, "mode": order.mode}
+            await self._journal(who, agent, "session.joined", data)
+        except BaseException:
+            # Nobody will ever leave the seat: who wanted it has gone, or hears of an error.
+            first.cancel()
+            self._background.spawn(_give_up(keeper, agent, order.id), name="give up a seat")
+            raise
         if who.user != agent.user:
             self._tell(session_words.joined(agent, order.name, order.mode, joined_at))
         self._background.spawn(self._note_end(who, agent, order, attending, joined_at), name="note who leaves")
@@ -140,7 +141,9 @@ class Sessions:
         found = []
         for name in teams:
             keeper = await keeper_soon(self._supervisor, name)
-            found += await keeper.sessions(name)
+            # A keeper is believed about the team that it was asked about, and about no other.
+            own = self._registry.of_team(name)
+            found += [one for one in await keeper.sessions(name) if one.team == name and one.agent in own]
         return [session for session in found if not agent or session.agent == agent]
 
     async def steer(self, who: Who, peer: Peer, agent: Agent, action: str, person: str) -> SharedSession:
@@ -180,4 +183,6 @@ def _why(attending: asyncio.Task[SessionOver]) -> str:
 
 
 async def _give_up(keeper: Keeper, agent: Agent, seat: str) -> None:
-    await keeper.session_leave(agent.team, agent.run, seat)
+    """Leave a seat, if it is there; a keeper that cannot be told has lost it with the connection."""
+    with contextlib.suppress(CorralError):
+        await keeper.session_leave(agent.team, agent.run, seat)

@@ -17,6 +17,7 @@ def confines_of(team: Team, agent: Agent) -> Confines:
     return Confines(
         access=agent.access,
         repository=team.repository if is_of_repository(team, agent.workspace_kind) else "",
+        linked=agent.workspace_kind == WORKTREE,
         state=profile.state if profile is not None else (),
     )
 

@@ -34,11 +34,12 @@ class RecordingOrders:
         if declared is None:
             self._told.pop(team, None)
             return None
-        if not declared.recording.on:
-            return RecordingOrder()
+        settings = declared.recording
+        if not settings.on:
+            # What there is from before has an age all the same.
+            return RecordingOrder(keep=settings.keep, max_size=settings.max_size)
         # What the file gives an agent in its environment is the agent's business, and in no recording.
         masked = {
             agent.name: sorted(declared_variables(agent.fingerprint)) for agent in self._registry.of_team(team).values()
         }
-        settings = declared.recording
         return RecordingOrder(on=True, keep=settings.keep, max_size=settings.max_size, masked=masked)

@@ -116,3 +116,35 @@ def test_a_link_is_neither_written_nor_read(tmp_path: Path) -> None:
 
 def test_there_is_nothing_before_the_first(tmp_path: Path) -> None:
     assert CastBook(str(tmp_path / "none"), "t").listed() == []
+
+
+def test_a_pipe_in_the_place_of_a_recording_is_waited_for_by_nobody(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    os.mkfifo(tmp_path / "a" / f"{1:013d}-{RUN}.cast")
+    book = CastBook(str(tmp_path / "a"), "shop/a")
+    assert book.listed() == []
+    with pytest.raises(NotFoundError):
+        book.read(f"{1:013d}-{RUN}", 0)
+
+
+def test_one_whose_file_was_removed_ends_like_any_other(tmp_path: Path) -> None:
+    cast = begin(tmp_path, SECRET="hunter2-secret")
+    cast.output(1000.5, b"hunter2")
+    cast.flush()
+    (path,) = (tmp_path / "a").iterdir()
+    path.unlink()
+    before = len(os.listdir("/proc/self/fd"))
+    cast.close()
+    assert len(os.listdir("/proc/self/fd")) == before - 1
+
+
+def test_a_disk_that_took_nothing_at_first_has_the_header_all_the_same(tmp_path: Path) -> None:
+    cast = begin(tmp_path)
+    (tmp_path / "a").write_text("in the way")
+    cast.output(1000.5, b"lost")
+    with pytest.raises(OSError, match="File exists"):
+        cast.flush()
+    (tmp_path / "a").unlink()
+    cast.output(1001.0, b"kept")
+    cast.close()
+    assert events(tmp_path) == [[1.0, "o", "kept"]]

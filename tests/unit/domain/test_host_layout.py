@@ -95,10 +95,9 @@ DIRECTORY, FILE, LINK = 0o040000, 0o100000, 0o120000
 @pytest.mark.parametrize(
     "entry",
     [
-        Entry("/opt", 0, 0, DIRECTORY | 0o755),
-        Entry("/opt/x.py", 0, 0, FILE | 0o644),
-        Entry("/opt/python", 0, 0, LINK | 0o777),
-        Entry("/opt/g", 0, 0, DIRECTORY | 0o775),
+        Entry("/opt", 0, DIRECTORY | 0o755),
+        Entry("/opt/x.py", 0, FILE | 0o644),
+        Entry("/opt/python", 0, LINK | 0o777),
     ],
 )
 def test_what_is_roots_to_write_and_everybodys_to_read_will_do(entry: Entry) -> None:
@@ -108,13 +107,14 @@ def test_what_is_roots_to_write_and_everybodys_to_read_will_do(entry: Entry) -> 
 @pytest.mark.parametrize(
     "entry",
     [
-        Entry("/home/ann/venv", 1000, 1000, DIRECTORY | 0o755),
-        Entry("/opt/python", 1000, 0, LINK | 0o777),
-        Entry("/opt/x.py", 0, 0, FILE | 0o646),
-        Entry("/usr/local", 0, 50, DIRECTORY | 0o2775),
-        Entry("/tmp", 0, 0, DIRECTORY | 0o1777),
-        Entry("/root", 0, 0, DIRECTORY | 0o700),
-        Entry("/opt/x.py", 0, 0, FILE | 0o640),
+        Entry("/home/ann/venv", 1000, DIRECTORY | 0o755),
+        Entry("/opt/python", 1000, LINK | 0o777),
+        Entry("/opt/x.py", 0, FILE | 0o646),
+        Entry("/usr/local", 0, DIRECTORY | 0o2775),
+        Entry("/tmp", 0, DIRECTORY | 0o1777),
+        Entry("/opt/acl", 0, DIRECTORY | 0o775),
+        Entry("/root", 0, DIRECTORY | 0o700),
+        Entry("/opt/x.py", 0, FILE | 0o640),
     ],
 )
 def test_all_else_will_not(entry: Entry) -> None:

@@ -48,3 +48,38 @@ def test_words_that_are_no_secrets_stay(value: str) -> None:
 
 def test_bytes_that_mean_something_in_a_pattern_mean_nothing_here() -> None:
     assert masked(Masker([r"^[a-z]+$(x)\d"]), rb"is ^[a-z]+$(x)\d ok") == b"is " + MASK + b" ok"
+
+
+GAPS = (b"\r\n", b"\n", b"\x1b[2;1H", b"\x1b[1;31m", b"\r\n\x1b[K\x1b(B", b"\x1b[?25l\r\n\r\n")
+
+
+@pytest.mark.parametrize("gap", GAPS)
+@pytest.mark.parametrize("at", [1, 7, 13])
+def test_a_secret_that_is_wrapped_or_coloured_is_masked_and_the_rest_stays(gap: bytes, at: int) -> None:
+    secret = b"hunter2-secret"
+    text = b"token: " + secret[:at] + gap + secret[at:] + b", done\r\n"
+    wanted = b"token: " + MASK + gap + b", done\r\n"
+    assert masked(Masker(["hunter2-secret"]), text) == wanted
+    assert masked(Masker(["hunter2-secret"]), *(bytes([byte]) for byte in text)) == wanted
+    for cut in range(len(text)):
+        assert masked(Masker(["hunter2-secret"]), text[:cut], text[cut:]) == wanted
+
+
+def test_output_without_secrets_comes_out_as_it_was_whatever_is_in_it() -> None:
+    text = b"hun\x1b[3\x1bhunter\r\n\x1b]0;hunter2\x07 hunter2-\x1b[mSecret \x1b(0\x1b"
+    for size in (1, 2, 3, 7, len(text)):
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        assert masked(Masker(["hunter2-secret"]), *pieces) == text
+
+
+def test_what_is_held_back_is_bounded_though_nothing_but_gaps_comes() -> None:
+    masker = Masker(["hunter2-secret"])
+    shown = masker.feed(b"hunter2") + b"".join(masker.feed(b"\r\n\x1b[K" * 100) for _ in range(100))
+    assert shown == b"hunter2" + b"\r\n\x1b[K" * 10_000
+
+
+def test_what_is_taken_back_can_be_gone_on_with_by_another() -> None:
+    one, other = Masker(["hunter2-secret"]), Masker(["hunter2-secret"])
+    shown = one.feed(b"token: hunter2-\x1b[1")
+    assert shown + masked(other, one.take_back(), b"msecret") == b"token: " + MASK + b"\x1b[1m"
+    assert one.finish() == b""

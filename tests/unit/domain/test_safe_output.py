@@ -54,6 +54,14 @@ def test_what_asks_or_changes_a_terminal_is_not(output: str, whole: bool) -> Non
     assert shown == "ab"
 
 
+@pytest.mark.parametrize("begun", ["\x1b[3", "\x1b[?10", "\x1b[ ", "\x1b(", "\x1b]0;title", "\x1bP1"])
+@pytest.mark.parametrize("cancel", ["\x18", "\x1a", ""])
+def test_what_was_cut_off_holds_up_nothing(begun: str, cancel: str) -> None:
+    safe = SafeOutput()
+    assert safe.feed(f"a{begun}") == "a"
+    assert safe.feed(f"{cancel}\x1b[mb") == "\x1b[mb"
+
+
 def test_of_several_modes_the_harmless_are_kept() -> None:
     assert SafeOutput().feed("\x1b[?25;1000;1049h") == "\x1b[?25;1049h"
 

@@ -8,6 +8,7 @@ import pytest
 from corral.domain.errors import CorralError, RefusedError, WrongUseError
 from corral.domain.session_modes import DRIVE, END, MODERATE, MUTE, OBSERVE
 from corral.domain.shared_sessions import Company
+from corral.keeper import sessions
 from corral.keeper.outlets import MOST_WAITING, Outlet
 from corral.keeper.sessions import TeamSessions
 from corral.ports.sessions import SeatOrder, SessionOver
@@ -52,6 +53,9 @@ class Terminals:
         self.opened: list[Terminal] = []
         self.lines: list[str] = []
         self.refuses: CorralError | None = None
+        #: Set when one is being opened; it is opened once the other is, if there is one.
+        self.opening = asyncio.Event()
+        self.before_opening: asyncio.Event | None = None
 
     async def open_guest(
         self,
@@ -63,6 +67,9 @@ class Terminals:
         on_closed: Callable[[], None],
     ) -> Terminal:
         await asyncio.sleep(0)
+        self.opening.set()
+        if self.before_opening is not None:
+            await self.before_opening.wait()
         if self.refuses:
             raise self.refuses
         self.opened.append(Terminal(seat, read_only, on_output, on_closed))
@@ -84,7 +91,12 @@ class Scene:
             "shop", self.terminals, self._agent, lambda _, before, now: self.changes.append((before, now))
         )
 
+        #: What it waits for to know whose a run is.
+        self.looking: asyncio.Event | None = None
+
     async def _agent(self, run: str) -> str:
+        if self.looking is not None:
+            await self.looking.wait()
         return "a"
 
     async def join(self, name: str, mode: str, size: tuple[int, int] = (80, 24)) -> "asyncio.Task[SessionOver]":
@@ -185,6 +197,51 @@ def test_a_watcher_whose_terminal_has_another_size_goes_on_with_another_picture(
         assert [terminal.closed for terminal in scene.terminals.opened] == [True, False]
         scene.terminals.opened[1].paint(b"larger")
         assert await reading == b"larger"
+
+    run(test)
+
+
+def test_who_leaves_while_a_picture_of_another_size_is_opened_leaves_no_terminal() -> None:
+    async def test(scene: Scene) -> None:
+        ann = await scene.join("ann", OBSERVE)
+        scene.terminals.opening.clear()
+        scene.terminals.before_opening = asyncio.Event()
+        resizing = asyncio.ensure_future(scene.sessions.resize(RUN, "seatann", 120, 40))
+        await scene.terminals.opening.wait()
+        scene.sessions.leave(RUN, "seatann")
+        assert (await ann).why == "left"
+        scene.terminals.before_opening.set()
+        await resizing
+        assert len(scene.terminals.opened) == 2
+        assert not scene.terminals.still_open
+
+    run(test)
+
+
+def test_a_watcher_that_changes_its_size_all_the_time_is_not_given_a_terminal_each_time() -> None:
+    async def test(scene: Scene) -> None:
+        await scene.join("ann", OBSERVE)
+        began = asyncio.get_running_loop().time()
+        for columns in range(100, 104):
+            await scene.sessions.resize(RUN, "seatann", columns, 40)
+        took = asyncio.get_running_loop().time() - began
+        assert len(scene.terminals.opened) - 2 <= took / sessions._MOVE_SECONDS
+        assert [terminal.order.columns for terminal in scene.terminals.still_open] == [103]
+
+    run(test)
+
+
+def test_who_leaves_while_a_moderator_ends_it_all_harms_nobody() -> None:
+    async def test(scene: Scene) -> None:
+        ann, ben = await scene.join("ann", DRIVE), await scene.join("ben", OBSERVE)
+        scene.looking = asyncio.Event()
+        ending = asyncio.ensure_future(scene.sessions.steer(RUN, action=END, person="", by="cleo"))
+        await asyncio.sleep(0)
+        scene.sessions.leave(RUN, "seatann")
+        assert (await ann).why == "left"
+        scene.looking.set()
+        assert len((await ending).seats) == 2
+        assert (await ben).why == "cleo ended the session"
 
     run(test)
 

@@ -113,6 +113,21 @@ def test_it_calls_this_of_the_system_and_nothing_else() -> None:
     assert named == SYSTEM_CALLS
 
 
+def test_what_it_names_of_the_system_without_calling_it_is_data_and_no_function_that_others_could_call() -> None:
+    called = {id(node.func) for node in ast.walk(TREE) if isinstance(node, ast.Call)}
+    within = {id(node.value) for node in ast.walk(TREE) if isinstance(node, ast.Attribute)}
+    named = {
+        name_of(node)
+        for node in ast.walk(TREE)
+        if isinstance(node, ast.Attribute)
+        and id(node) not in called | within
+        and name_of(node).partition(".")[0] in IMPORTS
+    }
+    constants = ("O_", "S_", "LOG_", "SIG", "RLIMIT_", "ASCII")
+    others = {name for name in named if not name.rpartition(".")[2].startswith(constants)}
+    assert others == {"os.environ", "pwd.struct_passwd", "sys.argv"}
+
+
 def test_all_else_that_it_calls_is_its_own_or_built_in_or_a_method_of_a_value() -> None:
     plain = {name for name, _ in calls() if name and "." not in name}
     assert plain - own_functions() - {"work"} == BUILT_IN

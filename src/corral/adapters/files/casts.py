@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
+import stat
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -40,7 +41,10 @@ class CastFile:
         self._written = 0
         #: What is to be written: the bytes of output as they came, and lines of other events.
         self._taken: list[tuple[float, bytes]] = []
-        self._lines = [asciicast.header(columns=size[0], rows=size[1], began=began, title=title)]
+        self._lines: list[bytes] = []
+        self._header = asciicast.header(columns=size[0], rows=size[1], began=began, title=title)
+        #: When the last output came.
+        self._last = began
         self._descriptor: int | None = None
 
     def output(self, at: float, data: bytes) -> None:
@@ -63,17 +67,25 @@ class CastFile:
     def flush(self) -> None:
         """See `Cast.flush`."""
         self._digest()
-        block = b"".join(self._lines)
+        # Until something of it is on the disk, whatever is written begins with the header.
+        block = b"".join(self._lines if self._written else (self._header, *self._lines))
         self._lines.clear()
         if block:
             self._write(block)
+
+    def held_back(self) -> bytes:
+        """See `Cast.held_back`."""
+        self._digest()
+        begun, flags = self._utf8.getstate()
+        self._utf8.setstate((b"", flags))
+        return begun + self._masker.take_back()
 
     def close(self) -> None:
         """See `Cast.close`."""
         self._digest()
         rest = self._utf8.decode(self._masker.finish(), final=True)
-        if rest and self._descriptor is not None:
-            self._lines.append(asciicast.event(os.stat(self._path).st_mtime - self._began, asciicast.OUTPUT, rest))
+        if rest:
+            self._lines.append(asciicast.event(self._last - self._began, asciicast.OUTPUT, rest))
         try:
             self.flush()
         finally:
@@ -101,6 +113,7 @@ class CastFile:
         self._taken.clear()
 
     def _event(self, at: float, data: bytes) -> None:
+        self._last = at
         text = self._utf8.decode(self._masker.feed(data))
         if text:
             self._lines.append(asciicast.event(at - self._began, asciicast.OUTPUT, text))
@@ -143,6 +156,8 @@ class CastBook:
                 if match := _NAME.fullmatch(entry.name):
                     with suppress(FileNotFoundError):
                         known = entry.stat(follow_symlinks=False)
+                        if not stat.S_ISREG(known.st_mode):
+                            continue
                         found.append(
                             RecordingShown(
                                 id=entry.name.removesuffix(".cast"),
@@ -160,10 +175,13 @@ class CastBook:
             raise gone
         try:
             path = os.path.join(self._directory, f"{recording}.cast")
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            # Not waited for: the agent's user can put a pipe there.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             raise gone from None
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise gone
             return os.pread(descriptor, _PIECE, after)
         finally:
             os.close(descriptor)

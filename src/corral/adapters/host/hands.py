@@ -14,7 +14,7 @@ from corral.adapters.host import tools
 from corral.domain import host_plan
 from corral.domain.errors import CorralError, RefusedError
 from corral.domain.host_layout import File, Layout
-from corral.domain.host_names import AGENTS, HOME, KEEPER_SERVICE, LINGER_NOTES, MEMBERS, SHELL, USER
+from corral.domain.host_names import AGENTS, HOME, KEEPER_SERVICE, LINGER_NOTES, MEMBERS, SHELL, SUDOERS, USER
 from corral.domain.host_plan import Step
 
 
@@ -110,7 +110,7 @@ def _write(wanted: File) -> None:
             file.write(wanted.text)
             file.flush()
             os.fsync(handle)
-        if directory == "/etc/sudoers.d":
+        if wanted.path == SUDOERS:
             _visudo(new)
         os.rename(new, wanted.path)
     except BaseException:
@@ -119,7 +119,7 @@ def _write(wanted: File) -> None:
 
 
 def _visudo(path: str) -> None:
-    done = tools.ask("visudo", "--check", "--quiet", "--strict", f"--file={path}")
+    done = tools.ask("visudo", "--check", "--strict", f"--file={path}")
     if done.returncode:
         raise RefusedError(
             f"visudo refuses the file for /etc/sudoers.d, so it was not installed: {done.stderr.strip()}",

@@ -60,7 +60,7 @@ def _entry(path: str, seen: set[str]) -> Iterator[Entry]:
         info = os.lstat(path)
     except FileNotFoundError:
         return  # not there yet: what is above it decides who can make it
-    yield Entry(path, info.st_uid, info.st_gid, info.st_mode)
+    yield Entry(path, info.st_uid, info.st_mode)
     if stat.S_ISLNK(info.st_mode):
         target = os.path.join(os.path.dirname(path), os.readlink(path))
         yield from _way(os.path.normpath(target), seen)

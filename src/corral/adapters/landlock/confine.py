@@ -32,6 +32,8 @@ _READ = _EXECUTE | _READ_FILE | _READ_DIR
 _WRITE = _WRITE_FILE | _CHANGE_DIR | _TRUNCATE
 #: What there is of these for anything but a directory.
 _OF_A_FILE = _EXECUTE | _READ_FILE | _WRITE_FILE | _TRUNCATE
+#: Moving and linking from one directory to another: the one right that every Landlock takes away unless it is given.
+_REFER, _REFER_VERSION = 1 << 13, 2
 #: In rules: what is allowed.
 _RIGHTS = {"r": _READ, "w": _WRITE, "rw": _READ | _WRITE, "names": _READ_DIR}
 
@@ -40,14 +42,19 @@ _RULESET = struct.Struct("=QQ")
 #: `struct landlock_path_beneath_attr`, which is packed; and `struct landlock_net_port_attr`.
 _BENEATH, _PORT = struct.Struct("=Qi"), struct.Struct("=QQ")
 
-#: For each machine what the kernel calls it in filters, and the number of `socket` there. `io_uring_setup` has one.
-_MACHINES = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}
+#: For each machine what the kernel calls it in filters, and the numbers of `socket` and `socketpair` there.
+#: `io_uring_setup` has one number everywhere.
+_MACHINES = {"x86_64": (0xC000003E, 41, 53), "aarch64": (0xC00000B7, 198, 199)}
 _IO_URING_SETUP = 425
 #: From here on they are those of x32, a second set of the same calls.
 _X32 = 0x40000000
-_AF_UNIX, _AF_NETLINK = 1, 16
-_EACCES, _ENOSYS = 13, 38
+_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK, _AF_SMC = 1, 2, 10, 16, 43
+#: From here on a protocol is none of IP's, but TCP by another name: MPTCP, SMC.
+_NO_PROTOCOL_OF_IP = 256
+_EACCES, _ENOSYS, _EPROTONOSUPPORT = 13, 38, 93
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
+#: As many as the kernel follows.
+_MOST_LINKS = 40
 #: A shell's words for a program that is not there, and for one that cannot be run.
 _NOT_FOUND, _CANNOT_RUN = 127, 126
 
@@ -64,8 +71,8 @@ def version() -> int:
         return 0
 
 
-def no_network_filter() -> str:
-    """Why programs cannot be kept from the network here; empty if they can be."""
+def no_filter() -> str:
+    """Why programs cannot be kept from making sockets here; empty if they can be."""
     machine = os.uname().machine
     if machine not in _MACHINES:
         return f"Corral has no filter of system calls for {machine}"
@@ -96,10 +103,13 @@ def confine(rules: dict[str, Any]) -> None:
         for first, last in ports or ():
             for port in range(first, last + 1):
                 _add(ruleset, _PORT_RULE, _PORT.pack(_BIND_TCP, port))
-        _call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
-        os.close(ruleset)
+        _restrict(ruleset)
+    elif not rules["network"] and version() >= _REFER_VERSION:
+        _leave_others_alone()
     if not rules["network"]:
         _leave_the_network()
+    elif ports is not None:
+        _leave_other_tcp()
 
 
 def main(arguments: list[str]) -> int:
@@ -126,9 +136,10 @@ def _opened(rules: dict[str, Any]) -> Iterable[tuple[int, int]]:
         found = _below(rules["workspace"], path, _open_part if "w" in word else _found_part)
         if found is not None:
             yield _fitting(found, word)
+    roots = _writable(rules)
     for path, word in rules["declared"]:
         try:
-            yield _fitting(os.open(path, os.O_PATH | os.O_CLOEXEC), word)
+            yield _fitting(_open_safely(path, roots), word)
         except OSError as error:
             raise CannotError(f"{path}, which [agents.….access] declares, cannot be opened: {error.strerror}") from None
     for path, word in rules["besides"]:
@@ -137,10 +148,42 @@ def _opened(rules: dict[str, Any]) -> Iterable[tuple[int, int]]:
         try:
             if path.endswith("/"):
                 os.makedirs(path, mode=0o700, exist_ok=True)
-            found = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            found = _open_safely(path, roots)
         except OSError:
             continue
         yield _fitting(found, word)
+
+
+def _writable(rules: dict[str, Any]) -> list[str]:
+    """Where the agent may write, if that is not everywhere: what is a link there may be of its making."""
+    if not rules["write"]:
+        return []
+    written = [path for path, word in [*rules["declared"], *rules["besides"]] if "w" in word]
+    written += [os.path.join(rules["workspace"], path) for path, word in rules["below"] if "w" in word]
+    return [os.path.realpath(path) for path in written]
+
+
+def _open_safely(path: str, roots: Sequence[str]) -> int:
+    """Open what is at `path`, through links of the person's and through none that the agent could have made."""
+    at, left, links = "/", [part for part in path.split("/") if part not in ("", ".")], 0
+    while left:
+        part, *left = left
+        if part == "..":
+            at = os.path.dirname(at)
+            continue
+        step = os.path.join(at, part)
+        if not os.path.islink(step):
+            at = step
+            continue
+        links += 1
+        if links > _MOST_LINKS or any(_is_within(at, root) for root in roots):
+            raise CannotError(f"{path} goes through the symbolic link {step}, which its agent could have made")
+        target = os.readlink(step)
+        at, left = "/" if target.startswith("/") else at, [*(p for p in target.split("/") if p not in ("", ".")), *left]
+    found = os.open(at, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if os.readlink(f"/proc/self/fd/{found}") != at:  # somebody changed it meanwhile
+        raise CannotError(f"{path} does not stay where it is")
+    return found
 
 
 def _fitting(descriptor: int, word: str) -> tuple[int, int]:
@@ -188,10 +231,8 @@ def _have_temporary(rules: dict[str, Any]) -> None:
     if not os.path.isdir(rules["cache"]):
         os.environ["XDG_CACHE_HOME"] = os.path.join(rules["temporary"], "cache")
         os.makedirs(os.environ["XDG_CACHE_HOME"], mode=0o700, exist_ok=True)
-    roots = [path for path, word in [*rules["declared"], *rules["besides"]] if "w" in word]
-    roots += [os.path.join(rules["workspace"], path) for path, word in rules["below"] if "w" in word]
     said = os.environ.get("TMPDIR")
-    if said and any(_is_within(said, root) for root in roots):
+    if said and any(_is_within(said, root) for root in _writable(rules)):
         return
     os.makedirs(rules["temporary"], mode=0o700, exist_ok=True)
     for name in ("TMPDIR", "TMP", "TEMP"):
@@ -203,22 +244,66 @@ def _is_within(path: str, root: str) -> bool:
     return real == top or real.startswith(top.rstrip("/") + "/")
 
 
+def _leave_others_alone() -> None:
+    """Have a Landlock that takes nothing away of files: who is in one can trace no process that is not.
+
+    Else another process of the same user would make the sockets that this one must not.
+    """
+    ruleset = _call(_CREATE_RULESET, _RULESET.pack(_REFER, 0)[:8], ctypes.c_size_t(8), ctypes.c_uint32(0))
+    top = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    _add(ruleset, _PATH_RULE, _BENEATH.pack(_REFER, top))
+    os.close(top)
+    _restrict(ruleset)
+
+
+def _restrict(ruleset: int) -> None:
+    _call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+    os.close(ruleset)
+
+
 def _leave_the_network() -> None:
     """From now on there are no sockets but local ones: not for IP, nor for whatever else leads out of the host."""
-    machine, socket = _MACHINES[os.uname().machine]
-    refuse, unknown = _REFUSE | _EACCES, _REFUSE | _ENOSYS
-    # Load, compare and jump so many ahead if it is (not) so, return: `struct sock_filter`.
-    program: Sequence[tuple[int, int, int, int]] = (
-        (0x20, 0, 0, 4),  # the architecture: calls of another have other numbers
-        (0x15, 1, 0, machine),
-        (0x06, 0, 0, unknown),
-        (0x20, 0, 0, 0),  # the number of the call
-        (0x35, 6, 0, _X32),
-        (0x15, 5, 0, _IO_URING_SETUP),  # it makes sockets that no filter sees
+    _, socket, socketpair = _MACHINES[os.uname().machine]
+    _filter(
+        (0x15, 6, 0, _IO_URING_SETUP),  # it makes sockets that no filter sees
+        (0x15, 1, 0, socketpair),
         (0x15, 0, 3, socket),
         (0x20, 0, 0, 16),  # its first argument: the family
         (0x15, 1, 0, _AF_UNIX),
         (0x15, 0, 2, _AF_NETLINK),
+        refusal=_EACCES,
+    )
+
+
+def _leave_other_tcp() -> None:
+    """From now on TCP is TCP: Landlock does not look at the ports of MPTCP and SMC, to which TCP can connect."""
+    _, socket, _ = _MACHINES[os.uname().machine]
+    _filter(
+        (0x15, 8, 0, _IO_URING_SETUP),
+        (0x15, 0, 6, socket),
+        (0x20, 0, 0, 16),  # the family
+        (0x15, 6, 0, _AF_SMC),
+        (0x15, 1, 0, _AF_INET),
+        (0x15, 0, 2, _AF_INET6),
+        (0x20, 0, 0, 32),  # the third argument: the protocol
+        (0x35, 2, 0, _NO_PROTOCOL_OF_IP),
+        refusal=_EPROTONOSUPPORT,
+    )
+
+
+def _filter(*looks: tuple[int, int, int, int], refusal: int) -> None:
+    """Look at every system call. Behind `looks` it is allowed; one further it is unknown, and one more it is refused.
+
+    A step loads, or compares and jumps so many ahead if it is (not) so, or returns: `struct sock_filter`.
+    """
+    refuse, unknown = _REFUSE | refusal, _REFUSE | _ENOSYS
+    program: Sequence[tuple[int, int, int, int]] = (
+        (0x20, 0, 0, 4),  # the architecture: calls of another have other numbers
+        (0x15, 1, 0, _MACHINES[os.uname().machine][0]),
+        (0x06, 0, 0, unknown),
+        (0x20, 0, 0, 0),  # the number of the call
+        (0x35, len(looks) + 1, 0, _X32),
+        *looks,
         (0x06, 0, 0, _ALLOW),
         (0x06, 0, 0, unknown),
         (0x06, 0, 0, refuse),

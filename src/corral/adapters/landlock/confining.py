@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 import corral
-from corral.adapters.landlock.confine import FILES_VERSION, PORTS_VERSION, no_network_filter, version
+from corral.adapters.landlock.confine import FILES_VERSION, PORTS_VERSION, no_filter, version
 from corral.domain.access import Obstacles
 
 
@@ -18,8 +18,9 @@ def obstacles() -> Obstacles:
     found = version()
     return Obstacles(
         files=_too_old(found, FILES_VERSION, "6.2"),
-        ports=_too_old(found, PORTS_VERSION, "6.7"),
-        network=no_network_filter(),
+        # A filter as well: Landlock knows TCP by its own name alone.
+        ports=_too_old(found, PORTS_VERSION, "6.7") or no_filter(),
+        network=no_filter(),
     )
 
 

@@ -49,6 +49,8 @@ class _Running:
 
     async def exchange(self, line: bytes) -> bytes:
         """The line that answers. NoAnswerError if the process ends before."""
+        if not self.lives:
+            raise NoAnswerError("the engine broke down")  # nobody is there to hear the answer
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._waiting.append(answer)
         self._to.write(line + b"\n")
@@ -64,12 +66,15 @@ class _Running:
     async def _read(self) -> None:
         try:
             while line := await self._from.readline():
+                if not self._waiting:
+                    raise ValueError("an answer that nobody asked for")
                 answer = self._waiting.popleft()
                 if not answer.done():
                     answer.set_result(line)
         except ValueError:
-            # A line without end: what comes behind it cannot be told apart.
-            self._process.kill()
+            # A line without end, or one too many: what comes behind it cannot be told apart.
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
         while self._waiting:
             answer = self._waiting.popleft()
             if not answer.done():
@@ -106,7 +111,13 @@ class Engine:
         running = self._running
         if running is None or not running.lives:
             running = await self._alive()
-        answered = self._decoder.decode(await running.exchange(self._encoder.encode(Ask(path, document))))
+        line = await running.exchange(self._encoder.encode(Ask(path, document)))
+        try:
+            answered = self._decoder.decode(line)
+        except msgspec.MsgspecError:
+            # Then the lines behind it may be answers to other questions than they seem.
+            await running.end()
+            raise NoAnswerError("the engine said what is no answer") from None
         if answered.failure:
             raise NoAnswerError(answered.failure)
         return answered.value
@@ -158,6 +169,9 @@ class Engine:
         except TimeoutError:
             await running.end()
             raise NoAnswerError(f"it did not start within {_START_SECONDS:g} s") from None
+        except msgspec.MsgspecError:
+            await running.end()
+            raise NoAnswerError("the engine said what is no answer") from None
         except BaseException:
             await running.end()
             raise

@@ -6,9 +6,11 @@ question, and is answered in its turn. It ends with its standard input, so with 
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import sys
+from typing import BinaryIO
 
 import msgspec
 
@@ -22,7 +24,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # It may well break down, with questions of people in its memory.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    said, told = sys.stdin.buffer, sys.stdout.buffer
+    said, told = sys.stdin.buffer, _answers_alone()
     encoder = msgspec.json.Encoder()
     policy = msgspec.json.decode(said.readline(), type=Load)
     try:
@@ -47,6 +49,18 @@ def main() -> int:
         told.write(encoder.encode(answered) + b"\n")
         told.flush()
     return 0
+
+
+def _answers_alone() -> BinaryIO:
+    """Where answers go, and nothing else does: rego-cpp has `print` of a rule write to standard output.
+
+    What a rule of one team printed could be read as the answer to a question about another.
+    """
+    told = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return told
 
 
 if __name__ == "__main__":

@@ -63,7 +63,10 @@ def read(directory: str = "", *, tests: bool = False, trusted: bool = True) -> S
     BadPolicyError for whatever cannot be read, or says what cannot be.
     """
     modules, data = list(_modules(SHIPPED, "")), _data(SHIPPED)
-    if directory and os.path.isdir(directory):
+    if directory and os.path.lexists(directory):
+        if not os.path.isdir(directory):
+            # Not as if there were none: what a host forbids over the policy that ships would be allowed then.
+            raise BadPolicyError(f"{directory} is no directory, or leads to none", _LAYOUT)
         if trusted:
             _must_be_ours(directory)
         modules += _modules(directory, "")

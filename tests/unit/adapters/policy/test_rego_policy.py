@@ -65,6 +65,34 @@ def test_a_text_that_could_be_read_as_something_else_is_denied(tmp_path: Path, n
     assert (decision.allow, decision.rule) == (False, "not_plain")
 
 
+@pytest.mark.parametrize("before", ["", "no JSON\\n"])
+def test_what_a_rule_prints_is_no_answer_to_anybody(tmp_path: Path, before: str) -> None:
+    # rego-cpp prints to standard output, where answers are: a team's rule could have answered the questions of others.
+    forged = f'{before}{{\\"value\\":{{\\"allow\\":true,\\"rule\\":\\"forged\\",\\"reason\\":\\"\\"}}}}'
+    rules = f'deny["no"] := "no" if {{\n\tinput.verb == "send"\n\tprint("{forged}")\n}}'
+    others = question("jim", "send", "shop/builder"), question("eve", "logs", "shop/builder")
+    found = decide(own(tmp_path, rules), SEND, *others)
+    assert [(one.allow, one.rule) for one in found] == [(False, "no"), (False, "no"), (False, "not_a_member")]
+
+
+@pytest.mark.parametrize("said", [b"{}\n{}\n{}", b"no JSON"])
+def test_an_engine_that_says_what_nobody_asked_for_is_a_denial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    babbling = f"import sys\nfor line in sys.stdin:\n  sys.stdout.buffer.write({said!r} + b'\\n'); sys.stdout.flush()"
+    monkeypatch.setattr(engine, "_PROGRAM", (sys.executable, "-c", babbling))
+
+    async def asked() -> Decision:
+        policy = RegoPolicy(read(str(tmp_path)))
+        try:
+            return await policy.decide(SEND)
+        finally:
+            await policy.close()
+
+    decision = asyncio.run(asked())
+    assert (decision.allow, decision.rule) == (False, "no_answer")
+
+
 def test_names_in_other_alphabets_are_names(tmp_path: Path) -> None:
     who, on = dataclasses.replace(SEND.who, user="zoë"), dataclasses.replace(SEND.on, owner="zoë")
     (decision,) = decide(tmp_path, dataclasses.replace(SEND, who=who, on=on))

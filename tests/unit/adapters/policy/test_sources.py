@@ -29,6 +29,26 @@ def test_without_a_directory_it_is_the_one_that_ships(tmp_path: Path) -> None:
     assert read(str(tmp_path / "none")).data == read().data
 
 
+@pytest.mark.parametrize(
+    "rule", ["deny if", "deny := true if", 'deny := "no" if', "allow := 1 if", 'allow := ["x"] if']
+)
+def test_rules_of_a_team_that_name_no_rule_are_a_denial_and_not_nothing(tmp_path: Path, rule: str) -> None:
+    text = f'package corral.teams.shop\n\n{rule} input.verb == "send"\n'
+    place = put(tmp_path, {"teams/shop/own.rego": text})
+    assert decide("", "june", "send", "shop/builder").allow
+    assert decide(place, "june", "send", "shop/builder").rule == "rules_of_the_team"
+    assert decide(place, "june", "logs", "shop/builder").allow, "which its rules are not about"
+    assert decide(place, "sam", "send", "bank/teller").allow, "and others have rules of their own"
+
+
+def test_what_is_in_the_place_of_the_directory_and_is_none_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "dangling").symlink_to(tmp_path / "unmounted")
+    (tmp_path / "file").write_text("package corral\n")
+    for name in ("dangling", "file"):
+        with pytest.raises(BadPolicyError, match="is no directory"):
+            read(str(tmp_path / name))
+
+
 def test_a_host_changes_what_a_role_may(tmp_path: Path) -> None:
     assert not decide("", "jim", "logs", "shop/builder").allow
     tables = {"tables": {"roles": {"junior": {"grants": {"read": ["own", "teammates"]}}}}}

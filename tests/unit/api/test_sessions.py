@@ -1,0 +1,141 @@
+"""Whoever shares a terminal may do so as long as the policy says so, and leaves no seat behind, however they go."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corral.api import authorising
+from corral.client.wire import Chunks
+from corral.domain.errors import CorralError
+from corral.ports.sessions import KeysTaken, SeatOrder, SessionOutput, SessionOver, SharedSession
+from corral.service import authority
+from corral.service.sessions import Sessions
+from tests.unit.api.deciding import ME, People, Scripted, decided
+from tests.unit.api.scene import Scene, play
+
+
+class Seats:
+    """The part of a keeper that has terminals."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.typed: asyncio.Queue[bytes] = asyncio.Queue()
+        self.shown: asyncio.Queue[bytes] = asyncio.Queue()
+        self.seats: dict[str, asyncio.Event] = {}
+        self.left = asyncio.Event()
+        for name in ("session_attend", "session_read", "session_type", "session_leave"):
+            setattr(scene.keeper, name, getattr(self, name))
+
+    async def session_attend(self, team: str, run: str, seat: SeatOrder) -> SessionOver:
+        left = self.seats[seat.id] = asyncio.Event()
+        await left.wait()
+        self.left.set()
+        self.shown.put_nowait(b"")
+        return SessionOver(why="left")
+
+    async def session_read(self, team: str, run: str, seat: str) -> SessionOutput:
+        return SessionOutput(data=await self.shown.get())
+
+    async def session_type(self, team: str, run: str, seat: str, data: bytes) -> KeysTaken:
+        self.typed.put_nowait(data)
+        return KeysTaken(refused="")
+
+    async def session_leave(self, team: str, run: str, seat: str) -> None:
+        if seat in self.seats:
+            self.seats[seat].set()
+
+
+class Attached:
+    """A person at a terminal."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._chunks, self._lines = Chunks(), b""
+
+    def type(self, keys: bytes) -> None:
+        line = b'{"keys":"%s"}\n' % keys
+        self._writer.write(b"%x\r\n%s\r\n" % (len(line), line))
+
+    async def told(self) -> Any:
+        """The next line of the answer; None at its end."""
+        while b"\n" not in self._lines:
+            data = await self._reader.read(1 << 16)
+            if not data:
+                return None
+            self._lines += self._chunks.feed(data)
+        line, _, self._lines = self._lines.partition(b"\n")
+        return json.loads(line)
+
+
+@contextlib.asynccontextmanager
+async def attached(scene: Scene) -> AsyncIterator[Attached]:
+    reader, writer = await asyncio.open_unix_connection(scene.socket)
+    head = "POST /v1/sessions?team=shop&agent=a&mode=observe HTTP/1.1\r\nHost: c\r\nTransfer-Encoding: chunked\r\n\r\n"
+    writer.write(head.encode())
+    try:
+        assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
+        yield Attached(reader, writer)
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("by", ["typing", "watching"])
+def test_who_may_not_be_there_any_more_types_and_sees_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    monkeypatch.setattr(authorising, "_STREAM_SECONDS", 0.0)
+    monkeypatch.setattr(authority, "_FRESH_SECONDS", 0.0)
+    people = People()
+
+    async def act(scene: Scene) -> None:
+        seats = Seats(scene)
+        seats.shown.put_nowait(b"first")
+        async with attached(scene) as there:
+            assert "joined" in await there.told()
+            assert "output" in await there.told()
+            there.type(b"YQ==")
+            assert await seats.typed.get() == b"a"
+            people.roles[ME] = "nobody"
+            if by == "typing":
+                there.type(b"Yg==")
+            else:
+                seats.shown.put_nowait(b"secret")
+            assert await there.told() == {"over": "not allowed"}
+            await seats.left.wait()
+            assert seats.typed.empty()
+
+    notes = decided(tmp_path, Scripted(lambda question: question.who.role != "nobody"), act, people)
+    assert [(note.allowed, note.rule) for note in notes if note.verb == "join_session"][-1] == (False, "no")
+
+
+def test_who_is_gone_before_it_is_written_down_leaves_no_seat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(*_: object) -> None:
+        raise CorralError("the disk is full", "make room")
+
+    monkeypatch.setattr(Sessions, "_journal", fails)
+
+    async def act(scene: Scene) -> None:
+        seats = Seats(scene)
+        seats.shown.put_nowait(b"first")
+        reply = await scene.ask("POST", "/v1/sessions?team=shop&agent=a&mode=observe")
+        assert reply.status == 500
+        await seats.left.wait()
+
+    play(tmp_path, act)
+
+
+def test_a_keeper_is_believed_about_the_terminals_of_its_own_team_alone(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        async def sessions(team: str) -> list[SharedSession]:
+            told = [("shop", "a"), ("toys", "z"), ("shop", "nobody")] if team == "shop" else []
+            return [SharedSession(team=name, agent=agent, run="abcdefabcdef") for name, agent in told]
+
+        scene.keeper.sessions = sessions  # type: ignore[attr-defined]
+        listed = (await scene.ask("GET", "/v1/sessions")).json
+        assert [(one["team"], one["agent"]) for one in listed] == [("shop", "a")]
+
+    play(tmp_path, act)
