@@ -25,7 +25,17 @@ from starlette.responses import Response, StreamingResponse
 
 from corral.api import answers, requests
 from corral.api.about import About, Case, Finder, pinned
-from corral.api.about_table import BODIES, LASTING, LISTS, LOCKED, MOST_BYTES, PROCESSES, STREAMED_BODIES, Table
+from corral.api.about_table import (
+    BODIES,
+    LASTING,
+    LISTS,
+    LOCKED,
+    MOST_BYTES,
+    PROCESSES,
+    SIGHTED,
+    STREAMED_BODIES,
+    Table,
+)
 from corral.api.auditing import UNKNOWN, acts, target, told
 from corral.api.endpoint import STREAM, WORK, Endpoint
 from corral.api.router import Handler
@@ -291,7 +301,7 @@ class _Request:
         order = about.order if about.order is not None else self._body
         if order is not None:
             request.scope[requests.ORDER] = order
-        if self._verb in LISTS:
+        if self._verb in SIGHTED:
             request.scope[requests.SIGHT] = AskedSight(self._around.asking(request), self._verb)
         if self._verb in LOCKED:
             request.scope[requests.AGAIN] = self._again
