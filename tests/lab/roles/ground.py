@@ -74,9 +74,9 @@ class Server:
         system("corral", "member", "add", "cleo", "--role", role)
 
     @contextmanager
-    def prey(self, *, mighty: bool = False) -> Iterator[Fuzzed]:
-        """Cleo's team, with something of each kind in it, for as long as it is needed."""
-        directory = spec(CLEO, "prey", _SPEC.format(team="prey", argv="plain", environment="plain"))
+    def prey(self, *, mighty: bool = False, settings: str = "") -> Iterator[Fuzzed]:
+        """Cleo's team, with something of each kind in it, while it is needed; `settings` are more of its file."""
+        directory = spec(CLEO, "prey", _SPEC.format(team="prey", argv="plain", environment="plain") + settings)
         CLEO.run("corral", "up", cwd=directory)
         try:
             yield Fuzzed("prey", PREY, directory, self._planted(CLEO, "prey", PREY), self.others, mighty)
