@@ -1,4 +1,4 @@
-"""Takes all that one may take, and goes on asking: `python -m tests.lab.roles.flood TEAM AGENT OTHER STOP`.
+"""Takes all that one may take, and goes on asking: `python -m tests.lab.roles.flood TEAM AGENT OTHER STOP KIND…`.
 
 As whoever runs it, an agent with its credential. Says for each kind what it was refused with, as a line of JSON; then
 it asks for more of everything until there is a file STOP.
@@ -9,7 +9,6 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Iterator
 
 from tests.fuzz.__main__ import credential
 from tests.fuzz.wire import Heard, over_socket
@@ -28,9 +27,6 @@ class Flood:
         self._whose = f"team={team}&agent={agent}"
         self._other = other
         self._numbers = itertools.count()
-
-    def kinds(self) -> Iterator[str]:
-        yield from ("lease", "process", "value", "message")
 
     def more(self, kind: str) -> Heard:
         """Ask for one more."""
@@ -51,15 +47,15 @@ class Flood:
 
 
 def main() -> None:
-    team, agent, other, stop = sys.argv[1:]
+    team, agent, other, stop, *kinds = sys.argv[1:]
     flood = Flood(team, agent, other)
-    for kind in flood.kinds():
+    for kind in kinds:
         taken = 0
         while (heard := flood.more(kind)).status == 200:
             taken += 1
         print(json.dumps({"kind": kind, "taken": taken, "status": heard.status, **json.loads(heard.body)}), flush=True)
     while not os.path.exists(stop):
-        for kind in flood.kinds():
+        for kind in kinds:
             heard = flood.more(kind)
             assert heard.status == 409, (kind, heard)
 

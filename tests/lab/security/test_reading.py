@@ -80,6 +80,22 @@ TABLE = (
         told=Trail(verb="list_recordings", rule="junior.read"),
     ),
     Attack(
+        name="command lines of processes: that they are there is all that is told",
+        who=BEN,
+        what="""told=$($RAW GET '/v1/processes?team=shop' '')
+        case $told in *'"hidden":true'*) ;; *) echo "none: $told"; exit 0;; esac
+        echo "$told" | grep -o '"command":"[^"][^"]*"'""",
+        says="^$",
+        told=Outcome(verb="list_processes", outcome="200"),
+    ),
+    Attack(
+        name="what happened to others, by the journal",
+        who=BEN,
+        what="corral events --team shop -n all --json | grep -v '\"data\": *{}' | grep -e process.started -e message.",
+        says="^$",
+        told=Outcome(verb="events", outcome=""),
+    ),
+    Attack(
         name="watching the session",
         who=BEN,
         what="script -qec 'corral attach --observe shop/api' /dev/null",

@@ -65,6 +65,36 @@ TABLE = (
         WEB,
     ),
     Attack(
+        name="a body of a hundred megabytes",
+        who=BEN,
+        what=script(
+            """
+one = connect()
+try:
+    one.sendall(b'POST /v1/up HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\ncontent-length: 100000000\\r\\n\\r\\n')
+    one.sendall(b'a' * 100000000)
+except ConnectionError:
+    pass
+rest(one)"""
+        ),
+        says="(?s) 400 .*more than 8388608 bytes",
+        told=Outcome(verb="up", outcome="400"),
+    ),
+    Attack(
+        name="half a body, and gone",
+        who=BEN,
+        what=script(
+            """
+import time
+one = connect()
+one.sendall(b'POST /v1/kv?team=mill HTTP/1.1\\r\\nhost: x\\r\\ncontent-length: 100\\r\\n\\r\\nabc')
+time.sleep(1)  # who has ended by the time that it is looked at is refused for that
+one.close()"""
+        ),
+        says="^$",
+        told=Outcome(verb="change_values", outcome="left"),
+    ),
+    Attack(
         name="JSON as deep as it goes",
         who=BEN,
         what="$RAW POST /v1/up \"$(head -c 100000 /dev/zero | tr '\\0' '[')\"",
