@@ -29,7 +29,7 @@ def test_what_somebody_may_take_has_an_end_and_others_are_served_meanwhile(
     server: Server, own_directory: Path, who: str
 ) -> None:
     stop = own_directory / "stop"
-    argv = ("env", "-C", SOURCE, PYTHON, "-m", "tests.lab.roles.flood", "prey", "prey-a", "prey-b", str(stop))
+    argv = ["env", "-C", SOURCE, PYTHON, "-m", "tests.lab.roles.flood", "prey", "prey-a", "prey-b", str(stop)]
     argv += KINDS[who]
     with server.prey(settings="[processes]\nrunning = 10"):
         since = now()
