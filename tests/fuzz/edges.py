@@ -83,7 +83,7 @@ def _of_operation(
         query["team"] = ground.team
     inside = {p["name"]: str(known.get(p["name"], "x")) for p in parameters if p["in"] == "path"}
     content = operation.get("requestBody", {}).get("content", {})
-    body, fields = _body(document, content, known)
+    body, fields = right_body(document, content, known)
 
     def made(what: str, query: Mapping[str, Any], inside: Mapping[str, str], body: Any, raw: str = "") -> Edge:
         calm, body = tamed(name, ground, dict(query), body)
@@ -121,7 +121,9 @@ def _of_operation(
                 yield made(f"body {given[:10]!r}", query, inside, given)
 
 
-def _body(document: Mapping[str, Any], content: Mapping[str, Any], known: Mapping[str, Any]) -> tuple[Any, list[str]]:
+def right_body(
+    document: Mapping[str, Any], content: Mapping[str, Any], known: Mapping[str, Any]
+) -> tuple[Any, list[str]]:
     """A body that is right, and its fields."""
     if "application/json" not in content:
         return (b"hello", []) if content else (None, [])

@@ -8,9 +8,11 @@ import http.client
 import json
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote_plus
 
 import jsonschema_rs
 import requests
@@ -25,7 +27,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.fuzz.edges import edges
+from tests.fuzz.aimed import aimed
+from tests.fuzz.edges import Edge, edges
+from tests.fuzz.marks import spellings
 from tests.fuzz.taming import ENDLESS, LAST, LEFT_OUT, Ground, grounded, settled, tamed
 from tests.fuzz.wire import Heard, Identity, ask
 
@@ -50,11 +54,14 @@ _MEANT = 0.7
 class Findings:
     """What is wrong, once for each operation and kind, with the first request that showed it."""
 
-    requests: int = 0
+    #: How often each operation was asked for.
+    asked: Counter[str] = field(default_factory=Counter)
     statuses: dict[int, int] = field(default_factory=dict)
     #: Operations that were once answered with a success.
     reached: set[str] = field(default_factory=set)
     wrong: dict[tuple[str, str], str] = field(default_factory=dict)
+    #: Which marks were in an answer that was not asked for with them, by kind: the operations that told them.
+    seen: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, operation: str, kind: str, request: str) -> None:
         self.wrong.setdefault((operation, kind), request)
@@ -67,11 +74,17 @@ class Fuzz:
     """Made-up requests as one identity, always the same for the same seed."""
 
     def __init__(
-        self, document: Mapping[str, Any], ground: Ground, identity: Identity, secrets: Sequence[str] = ()
+        self,
+        document: Mapping[str, Any],
+        ground: Ground,
+        identity: Identity,
+        marks: Mapping[str, str],
+        told: Container[str] = (),
     ) -> None:
-        """Nothing of `secrets` may be in any answer."""
+        """Of `marks`, texts by their kind, only those of the kinds `told` may be in any answer."""
         self._ground = ground
-        self._secrets = secrets
+        self._marks = {kind: list(spellings(text)) for kind, text in marks.items()}
+        self._told = told
         self._identity = identity
         self._schema = schemathesis.openapi.from_dict(grounded(document, ground))
         self._document = document
@@ -88,12 +101,19 @@ class Fuzz:
 
     def run_edges(self) -> Findings:
         """Every parameter and every field with values that break programs."""
-        document = self._document
-        for edge in sorted(edges(document, self._ground), key=lambda edge: edge.operation in LAST):
+        return self._run(sorted(edges(self._document, self._ground), key=lambda edge: edge.operation in LAST))
+
+    def run_aimed(self) -> Findings:
+        """Every operation about what is somebody else's."""
+        return self._run(aimed(self._document, self._ground))
+
+    def _run(self, those: Iterable[Edge]) -> Findings:
+        for edge in those:
             told = f"{edge.what}: {edge.method} {edge.target[:200]} {(edge.body or b'')[:200]!r}"
             headers = {"content-type": "application/json"}
             heard = self._heard(edge.operation, edge.method, edge.target, headers, edge.body, told)
-            if heard is not None and self._is_well(edge.operation, heard, told):
+            asked = _asked(edge.target, edge.body)
+            if heard is not None and self._is_well(edge.operation, heard, told, asked):
                 for wrong in self._wrong_document(edge.operation, heard):
                     self.findings.add(edge.operation, wrong, told)
         return self.findings
@@ -151,7 +171,7 @@ class Fuzz:
         body: bytes | None = given.encode() if isinstance(given, str) else given
         headers = {name: str(value) for name, value in prepared.headers.items()}
         heard = self._heard(name, prepared.method or "", prepared.path_url, headers, body, told)
-        if heard is None or not self._is_well(name, heard, told):
+        if heard is None or not self._is_well(name, heard, told, _asked(prepared.path_url, body)):
             return
         answer = Response(heard.status, heard.headers, heard.body, prepared, heard.seconds, verify=False)
         try:
@@ -164,6 +184,7 @@ class Fuzz:
     def _heard(
         self, name: str, method: str, target: str, headers: dict[str, str], body: bytes | None, told: str
     ) -> Heard | None:
+        self.findings.asked[name] += 1
         try:
             return ask(self._identity, method, target, headers, body, endless=name in ENDLESS)
         except (OSError, http.client.HTTPException) as error:
@@ -172,10 +193,9 @@ class Fuzz:
                 self.findings.add(name, f"no answer: {type(error).__name__}", told)
             return None
 
-    def _is_well(self, name: str, heard: Heard, told: str) -> bool:
+    def _is_well(self, name: str, heard: Heard, told: str, asked: str) -> bool:
         """What can be said without the schemas of documents. True if there is more to look at."""
         findings = self.findings
-        findings.requests += 1
         findings.statuses[heard.status] = findings.statuses.get(heard.status, 0) + 1
         if heard.status == 200:
             findings.reached.add(name)
@@ -183,7 +203,7 @@ class Fuzz:
         if heard.status >= _UNEXPECTED and not (name in _MAY_WAIT and b'"code":"unavailable"' in heard.body):
             findings.add(name, f"status {heard.status}: {text[:300]}", told)
             return False
-        for wrong in self._leaks(heard.status, text):
+        for wrong in self._leaks(name, heard, text, asked):
             findings.add(name, wrong, told)
         if heard.headers.get("content-type") == [_LINES]:
             for wrong in self._wrong_lines(name, text):
@@ -191,12 +211,18 @@ class Fuzz:
             return False
         return True
 
-    def _leaks(self, status: int, text: str) -> Iterator[str]:
-        for secret in self._secrets:
-            if secret in text:
-                yield f"a secret is in the answer: {text[:300]}"
-        if status != 200 and (found := _INSIDE.search(text)):
-            yield f"tells of the inside ({found[0]}): {text[:300]}"
+    def _leaks(self, name: str, heard: Heard, text: str, asked: str) -> Iterator[str]:
+        whole = text + str(heard.headers)
+        for kind, texts in self._marks.items():
+            found = next((one for one in texts if one in whole), None)
+            if found is None or texts[0] in asked:  # who says it knows it
+                continue
+            self.findings.seen.setdefault(kind, set()).add(name)
+            if kind not in self._told:
+                place = max(0, whole.index(found) - 150)
+                yield f"tells the {kind} of somebody else: {whole[place : place + 300]}"
+        if heard.status != 200 and (inside := _INSIDE.search(text)):
+            yield f"tells of the inside ({inside[0]}): {text[:300]}"
 
     def _wrong_lines(self, name: str, text: str) -> Iterator[str]:
         for line in filter(None, text.split("\n")):
@@ -210,6 +236,11 @@ class Fuzz:
             error = said.get("error") if isinstance(said, dict) else None
             if error and (found := _INSIDE.search(line)):
                 yield f"tells of the inside ({found[0]}): {line[:300]}"
+
+
+def _asked(target: str, body: bytes | None) -> str:
+    """All that a request says, in plain letters."""
+    return unquote_plus(target) + (body or b"").decode("utf-8", "replace")
 
 
 def _validators(document: Mapping[str, Any], kind: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Left out: it ends the daemon, after which nothing answers. That it does so is tested elsewhere.
+#: Left out, as whoever may: it ends the daemon, after which nothing answers. That it does so is tested elsewhere.
 LEFT_OUT = {"stop_daemon"}
 #: Streams that go on until the listener goes away.
 ENDLESS = {"watch_entries", "watch_values", "follow_topic", "join_session"}
@@ -35,6 +35,10 @@ class Ground:
     directory: str
     #: Other names of things by the parameter or field that takes them.
     known: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    #: The same of things that are somebody else's, with `team` and `agent`: to be named, and left alone.
+    others: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    #: Whoever asks may do everything, to others' things as well: so nothing is done to those.
+    mighty: bool = False
 
     def values(self) -> dict[str, list[Any]]:
         hostile = ["../../../../etc/passwd", "#(id)", "-x", "a\u0000b", "\ud7ff\ufffe", "☃" * 300, "."]
@@ -56,7 +60,13 @@ class Ground:
             "branch": ["main", f"corral/{self.team}/{self.agents[0]}", "HEAD~1", *hostile],
             "path": ["README.md", "src/**", *hostile],
         }
-        return own | {name: [*values, *hostile] for name, values in self.known.items()}
+        own |= {name: [*values, *hostile] for name, values in self.known.items()}
+        if self.mighty:
+            return own
+        theirs: dict[str, list[Any]] = {name: list(values) for name, values in self.others.items()}
+        if theirs:
+            theirs["agents"] = [theirs["agent"]]
+        return {name: [*values, *theirs.get(name, ())] for name, values in own.items()}
 
 
 def grounded(document: Mapping[str, Any], ground: Ground) -> dict[str, Any]:
@@ -119,9 +129,13 @@ def tamed(operation: str, ground: Ground, query: dict[str, Any], body: Any) -> t
             given = query.get(name)
             # Where it is left out, some wait for as long as it takes.
             query[name] = _MOMENT if given in (None, "") else _brief(given)
+    if operation == "member_rm":
+        query["dry_run"] = 1  # else whoever asks may not be there any more, or those who are to stay
     if not isinstance(body, dict):
         return query, body
     body = dict(body)
+    if operation == "member_add":
+        body["dry_run"] = True  # as above: a role is what is fuzzed, and not to be another one meanwhile
     for name in ("wait", "timeout"):
         if name in body:
             body[name] = _brief(body[name])

@@ -28,6 +28,8 @@ PROCESSES = frozenset(
     "kill_process read_output remove_process resize_process show_process signal_process wait_for_process "
     "write_to_process".split()
 )
+#: Those whose answers have contents that not everybody is told who is told of the thing.
+SIGHTED = LISTS | PROCESSES
 #: Bodies that may have more bytes than others.
 MOST_BYTES = {"execute": requests.MAX_EXEC_BODY, "write_to_process": MOST_INPUT}
 

@@ -16,7 +16,7 @@ from corral.api.working import Working
 from corral.domain.records import Agent
 from corral.service.progress import Tell
 from corral.service.resolve import find_agent, find_agents, find_team
-from corral.service.sight import Sight
+from corral.service.sight import CONTENTS_OF_AGENT, Sight
 
 
 class AgentApi:
@@ -38,11 +38,14 @@ class AgentApi:
             chosen = [agent for name in teams for agent in self._registry.of_team(name).values()]
         sight = requests.sight(request)
         chosen = await sight.rows(chosen, lambda agent: agent.key)
+        opened = await sight.opened(CONTENTS_OF_AGENT, (agent.key for agent in chosen))
         if requests.header(request, b"accept") == "text/tab-separated-values":
-            table = answers.agent_table(self._registry, chosen)
+            table = answers.agent_table(self._registry, chosen, opened)
             table.headers[answers.WAITING_HEADER] = str(await self._waiting(sight, team))
             return table
-        return answers.json([answers.agent_object(self._registry, agent) for agent in chosen])
+        return answers.json(
+            [answers.agent_object(self._registry, agent, hidden=agent.key not in opened) for agent in chosen]
+        )
 
     async def _waiting(self, sight: Sight, team: str) -> int:
         """How many agents, or merges of people, wait for somebody, of those that the caller sees."""

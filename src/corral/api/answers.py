@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -37,6 +37,10 @@ NOT_CONTAINED = "none"
 BETWEEN = "\x1e"
 #: Of its last words, as many lines as a list has room for.
 _LAST_LINES = 5
+
+
+#: In the place of what somebody may not read.
+_HIDDEN = "(hidden)"
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +139,11 @@ def event(entry: Event) -> dict[str, object]:
     }
 
 
+def hidden_event(entry: Event) -> dict[str, object]:
+    """The same for somebody who may know that it happened, and not more."""
+    return {**event(entry), "data": {}, "hidden": True}
+
+
 def activity(registry: Registry, agent: Agent) -> Activity:
     """What the agent does now; of one that does not run nothing is said."""
     if agent.state != RUNNING:
@@ -147,8 +156,8 @@ def is_paused(agent: Agent) -> bool:
     return agent.paused and agent.state in LIVE
 
 
-def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
-    """An agent as `corral ps --json` prints it: a contract."""
+def agent_object(registry: Registry, agent: Agent, *, hidden: bool = False) -> dict[str, object]:
+    """An agent as `corral ps --json` prints it: a contract. `hidden`: without what only those are told who may read."""
     does = activity(registry, agent)
     return {
         "team": agent.team,
@@ -156,7 +165,7 @@ def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
         "state": agent.state,
         "activity": does.word,
         "activity_about": does.about,
-        "activity_evidence": does.evidence,
+        "activity_evidence": "" if hidden else does.evidence,
         "activity_since": timestamp(does.since) if does.since else None,
         "paused": is_paused(agent),
         "pid": agent.pid,
@@ -168,7 +177,7 @@ def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
         "access": access_object(agent),
         "restarts": agent.restarts,
         "since": timestamp(agent.since),
-        "command": agent.command,
+        "command": [] if hidden else agent.command,
         "processes": registry.processes.get(agent.key, 0),
         "exit_code": agent.exit_code,
         "reason": agent.reason,
@@ -180,7 +189,8 @@ def agent_object(registry: Registry, agent: Agent) -> dict[str, object]:
         "session": agent.conversation.id,
         "resumed": agent.conversation.resumed,
         "fork_of": agent.fork_of,
-        "last_words": agent.last_words,
+        "last_words": "" if hidden else agent.last_words,
+        "hidden": hidden,
         "crashes": agent.crashes,
         "health": registry.health[agent.key].word if agent.key in registry.health else NOT_CHECKED,
         "stuck_since": timestamp(agent.stuck_since) if agent.stuck_since else None,
@@ -216,13 +226,13 @@ def _stat_object(stat: Stat) -> dict[str, object]:
     }
 
 
-def agent_table(registry: Registry, agents: Iterable[Agent]) -> Response:
+def agent_table(registry: Registry, agents: Iterable[Agent], opened: Container[tuple[str, str]]) -> Response:
     """One line an agent, columns split by tabs: what `corral ps` reads without loading a parser."""
-    rows = (_row(registry, agent) for agent in agents)
+    rows = (_row(registry, agent, hidden=agent.key not in opened) for agent in agents)
     return Response("".join(row + "\n" for row in rows), media_type="text/tab-separated-values")
 
 
-def _row(registry: Registry, agent: Agent) -> str:
+def _row(registry: Registry, agent: Agent, *, hidden: bool) -> str:
     does = activity(registry, agent)
     return "\t".join(
         (
@@ -239,10 +249,10 @@ def _row(registry: Registry, agent: Agent) -> str:
             _one_field(agent.containment_why),
             str(registry.processes.get(agent.key, 0)),
             does.about,
-            _one_field(does.evidence),
+            _one_field(_HIDDEN if hidden and does.evidence else does.evidence),
             _joined(registry.notices(agent.key)),
             _joined(registry.notices((agent.team, ""))),
-            _joined(agent.last_words.splitlines()[-_LAST_LINES:]),
+            _HIDDEN if hidden and agent.last_words else _joined(agent.last_words.splitlines()[-_LAST_LINES:]),
             agent.kind,
             "ready" if is_ready(agent) else "",
             agent.conversation.id,

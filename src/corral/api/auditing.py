@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from corral.api import answers, requests
@@ -23,6 +23,8 @@ from corral.service.audit import Audit
 TRACE_HEADER = b"x-corral-trace"
 #: What is asked for in a way that no route fits.
 UNKNOWN = "unknown"
+#: The outcome of a request whose caller went away before it was answered.
+LEFT = "left"
 #: The rule, while nobody but the kernel decides who may connect.
 _SOCKET_RULE = "socket"
 #: They come as questions, and let somebody type.
@@ -60,7 +62,7 @@ def actor(request: Request) -> Actor:
 
 def target(request: Request) -> Target:
     """On what, as far as the query says it."""
-    team, agent = requests.text(request, "team"), requests.text(request, "agent")
+    team, agent = requests.named(request)
     if "/" in agent:
         team, _, agent = agent.partition("/")
     return Target(kind=AGENT if agent else TEAM if team else HOST, team=team, agent=agent)
@@ -104,6 +106,9 @@ async def told(answer: Awaitable[Response], tell: Callable[[str, dict[str, objec
         response = await answer
     except CorralError as error:
         tell(str(answers.failure(error).status_code), {"error": error.code})
+        raise
+    except ClientDisconnect:
+        tell(LEFT, {})
         raise
     except Exception as error:
         tell("500", {"error": type(error).__name__})

@@ -20,13 +20,23 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from corral.api import answers, requests
 from corral.api.about import About, Case, Finder, pinned
-from corral.api.about_table import BODIES, LASTING, LISTS, LOCKED, MOST_BYTES, PROCESSES, STREAMED_BODIES, Table
-from corral.api.auditing import UNKNOWN, acts, target, told
+from corral.api.about_table import (
+    BODIES,
+    LASTING,
+    LISTS,
+    LOCKED,
+    MOST_BYTES,
+    PROCESSES,
+    SIGHTED,
+    STREAMED_BODIES,
+    Table,
+)
+from corral.api.auditing import LEFT, UNKNOWN, acts, target, told
 from corral.api.endpoint import STREAM, WORK, Endpoint
 from corral.api.router import Handler
 from corral.domain import audit as entries
@@ -216,6 +226,9 @@ class _Request:
             ruling = await self._first_ruling()
         except CorralError as error:
             raise await self._told_error(error) from None
+        except ClientDisconnect:
+            await self._note_denial([self._unasked(NOT_ASKED)], LEFT, {})
+            raise
         await self._refuse(ruling)
         if audit is None:
             self._fix(ruling.about)
@@ -294,7 +307,7 @@ class _Request:
         # From now on the request means this, also where it is looked at again.
         self._body, self._query = order, request.scope["query_string"]
         self._key = None if self._key is None else (self._verb, self._asking.who, self._query)
-        if self._verb in LISTS:
+        if self._verb in SIGHTED:
             request.scope[requests.SIGHT] = AskedSight(self._around.asking(request), self._verb)
         if self._verb in LOCKED:
             request.scope[requests.AGAIN] = self._again
@@ -331,7 +344,7 @@ class _Request:
                     await self._asking.settled(lambda: self._still(about))
                 except DeniedError as error:
                     denial = Decision(allow=False, rule=str(error.details.get("rule", NOT_ASKED)), reason="")
-                    await self._note_denial([(on, denial) for on in about.on], error)
+                    await self._note_error([(on, denial) for on in about.on], error)
                     raise
                 asked = clock()
 
@@ -354,7 +367,7 @@ class _Request:
         denial = ruling.denial
         if denial is not None:
             error = denied(denial)
-            await self._note_denial([one for one in ruling.decisions if not one[1].allow], error)
+            await self._note_error([one for one in ruling.decisions if not one[1].allow], error)
             raise error
 
     async def _told_error(self, error: CorralError) -> CorralError:
@@ -366,14 +379,22 @@ class _Request:
             decision = await self._asking.settled(lambda: self._asking.decision(SEES, self._asking.itself))
             if not decision.allow:
                 rule, error = decision.rule, denied(decision)
-        on = Target(kind=HOST, team=requests.text(self._request, "team"), agent=requests.text(self._request, "agent"))
-        await self._note_denial([(on, Decision(allow=False, rule=rule, reason=""))], error)
+        await self._note_error([self._unasked(rule)], error)
         return error
 
-    async def _note_denial(self, those: Sequence[tuple[Target, Decision]], error: CorralError) -> None:
+    def _unasked(self, rule: str) -> tuple[Target, Decision]:
+        """What the query says that the request is about, of which no more is known."""
+        team, agent = requests.named(self._request)
+        return Target(kind=HOST, team=team, agent=agent), Decision(allow=False, rule=rule, reason="")
+
+    async def _note_error(self, those: Sequence[tuple[Target, Decision]], error: CorralError) -> None:
+        await self._note_denial(those, str(answers.failure(error).status_code), {"error": error.code})
+
+    async def _note_denial(
+        self, those: Sequence[tuple[Target, Decision]], outcome: str, detail: dict[str, object]
+    ) -> None:
         audit = self._around.audit
         if audit is not None:
-            outcome, detail = str(answers.failure(error).status_code), {"error": error.code}
             who = actor(self._request, self._asking)
             await audit.decided_each(who, self._verb, _rows(those), allowed=False, outcome=outcome, detail=detail)
 

@@ -102,6 +102,9 @@ class Agent(Told, frozen=True):
     resumed: Annotated[bool, Meta(description="its run went on with a conversation that there was")]
     fork_of: Annotated[str, Meta(description="the agent that it was forked from; empty for one of the file")]
     last_words: Annotated[str, Meta(description="what it said last, if it ended by itself and is not started anew yet")]
+    hidden: Annotated[
+        bool, Meta(description="who asks may not read it: `command`, `activity_evidence` and `last_words` are left out")
+    ]
     crashes: Annotated[int, Meta(description="how often in a row it ended without a run that lasted")]
     health: Annotated[str, Meta(description="what its check says: unknown, starting, healthy or unhealthy; or empty")]
     stuck_since: Annotated[str | None, Meta(description="since when a person is asked to look at it")]
@@ -165,6 +168,9 @@ class Event(Told, frozen=True):
     who: Who
     outcome: str
     data: dict[str, Any]
+    hidden: Annotated[
+        bool | UnsetType, Meta(description="true if there are data that who asks may not read; else not there")
+    ] = UNSET
 
 
 class Noted(Told, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, structs
 
 from corral.api.answers import Answer
 from corral.domain.process_output import Shown
@@ -37,6 +37,7 @@ class Process(Outcome, frozen=True):
     team: str
     agent: str
     command: Annotated[str, Meta(description="as it was asked for, shortened if it is very long")]
+    hidden: Annotated[bool, Meta(description="who asks may not read it: `command` is empty, whatever it was")]
     started_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
     ended_at: Annotated[str | None, Meta(extra_json_schema={"format": "date-time"})]
     pids: Annotated[list[int], Meta(description="everything of it that runs")]
@@ -117,14 +118,15 @@ class Removed(Answer, frozen=True):
     removed: bool
 
 
-def process(team: str, found: port.Process) -> Process:
-    """A process as `corral proc ls --json` prints it: a contract."""
-    return Process(**_process(team, found))
+def process(team: str, found: port.Process, *, hidden: bool = False) -> Process:
+    """A process as `corral proc ls --json` prints it: a contract. `hidden`: without its command line."""
+    return Process(**_process(team, found, hidden=hidden))
 
 
-def killed(team: str, ended: port.Execution) -> KilledProcess:
+def killed(team: str, ended: port.Execution, *, hidden: bool = False) -> KilledProcess:
     """A process that was ended, and what is left of it."""
-    return KilledProcess(**_process(team, ended.process), left=ended.survivors)
+    left = [structs.replace(one, command="") for one in ended.survivors] if hidden else ended.survivors
+    return KilledProcess(**_process(team, ended.process, hidden=hidden), left=left)
 
 
 def output(reading: Reading) -> Output:
@@ -176,12 +178,13 @@ def _outcome(found: port.Process) -> dict[str, Any]:
     }
 
 
-def _process(team: str, found: port.Process) -> dict[str, Any]:
+def _process(team: str, found: port.Process, *, hidden: bool) -> dict[str, Any]:
     return {
         **_outcome(found),
         "team": team,
         "agent": found.agent,
-        "command": found.command,
+        "command": "" if hidden else found.command,
+        "hidden": hidden,
         "started_at": timestamp(found.started_at),
         "ended_at": None if found.ended_at is None else timestamp(found.ended_at),
         "pids": found.pids,

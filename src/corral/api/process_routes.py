@@ -20,6 +20,7 @@ from corral.service.process_orders import DEFAULT_LIMIT, MOST_INPUT
 from corral.service.process_reading import Place, Question
 from corral.service.processes import Processes
 from corral.service.resolve import find_agent
+from corral.service.sight import CONTENTS_OF_PROCESS
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import DEFAULT_GRACE
 
@@ -46,12 +47,20 @@ class ProcessApi:
     async def list_processes(self, request: Request) -> Response:
         team, agent, cwd = _whose(request)
         found = await self._processes.list(team=team, agent=agent, cwd=cwd)
-        listed = await requests.sight(request).rows(found, lambda one: (one[0], one[1].agent))
-        return answers.json([process_answers.process(team, process) for team, process in listed])
+        sight = requests.sight(request)
+        listed = await sight.rows(found, lambda one: (one[0], one[1].agent))
+        opened = await sight.opened(CONTENTS_OF_PROCESS, ((team, process.agent) for team, process in listed))
+        return answers.json(
+            [
+                process_answers.process(team, process, hidden=(team, process.agent) not in opened)
+                for team, process in listed
+            ]
+        )
 
     async def show_process(self, request: Request) -> Response:
         place = await self._place(request)
-        return answers.json(process_answers.process(place.team, await self._processes.get(place)))
+        found = await self._processes.get(place)
+        return answers.json(process_answers.process(place.team, found, hidden=await _is_hidden(request, place)))
 
     async def read_output(self, request: Request) -> Response:
         place = await self._place(request)
@@ -66,7 +75,8 @@ class ProcessApi:
     async def wait_for_process(self, request: Request) -> Response:
         place = await self._place(request)
         waiting = self._processes.wait(place, requests.number(request, "wait"))
-        return answers.json(process_answers.process(place.team, await while_heard(request, waiting)))
+        found = await while_heard(request, waiting)
+        return answers.json(process_answers.process(place.team, found, hidden=await _is_hidden(request, place)))
 
     async def write_to_process(self, request: Request) -> Response:
         data = await requests.raw_body(request, MOST_INPUT)
@@ -87,7 +97,7 @@ class ProcessApi:
         place = await self._place(request)
         grace = requests.number(request, "grace")
         ended = await self._processes.kill(requests.caller(request), place, DEFAULT_GRACE if grace is None else grace)
-        return answers.json(process_answers.killed(place.team, ended))
+        return answers.json(process_answers.killed(place.team, ended, hidden=await _is_hidden(request, place)))
 
     async def resize_process(self, request: Request) -> Response:
         place = await self._place(request)
@@ -110,6 +120,12 @@ class ProcessApi:
 
 def _whose(request: Request) -> tuple[str, str, str]:
     return requests.text(request, "team"), requests.text(request, "agent"), requests.text(request, "cwd")
+
+
+async def _is_hidden(request: Request, place: Place) -> bool:
+    """Whether who asks may know of the process, and not what it is."""
+    whose = (place.team, place.agent)
+    return whose not in await requests.sight(request).opened(CONTENTS_OF_PROCESS, (whose,))
 
 
 def _question(request: Request) -> Question:

@@ -121,6 +121,14 @@ def text(request: Request, name: str) -> str:
     return _query(request).get(name, "")
 
 
+def named(request: Request) -> tuple[str, str]:
+    """The team and the agent of the query, for telling of a request; empty where it cannot even be read."""
+    try:
+        return text(request, "team"), text(request, "agent")
+    except WrongUseError:
+        return "", ""
+
+
 def texts(request: Request, name: str) -> list[str]:
     """The values of a query parameter that may be given several times."""
     _query_string(request)

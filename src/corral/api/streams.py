@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from corral.api import answers
 from corral.domain.records import Event
 from corral.service.journal import Awaited
-from corral.service.sight import EVERYTHING, Sight
+from corral.service.sight import EVERYTHING, Sight, Whose
 from corral.service.stats import Stat
 
 
@@ -20,8 +20,22 @@ async def stats(looks: AsyncIterator[list[Stat]], sight: Sight) -> AsyncIterator
 
 async def events(entries: AsyncIterator[Event | Awaited], sight: Sight) -> AsyncIterator[object]:
     """What of the journal may be told. Who waits for something that was never there has been told of it already."""
+    if sight is EVERYTHING:
+        async for entry in entries:
+            yield entry if isinstance(entry, Awaited) else answers.event(entry)
+        return
+    # A daemon of one person does without.
+    from corral.domain.policy import contents_of_event
+
     async for entry in entries:
         if isinstance(entry, Awaited):
             yield entry
-        elif sight is EVERYTHING or await sight.rows((entry,), lambda event: (event.team, event.agent)):
-            yield answers.event(entry)
+        elif await sight.rows((entry,), whose):
+            verb = contents_of_event(entry.event)
+            hidden = bool(verb and entry.data) and whose(entry) not in await sight.opened(verb, (whose(entry),))
+            yield answers.hidden_event(entry) if hidden else answers.event(entry)
+
+
+def whose(entry: Event) -> Whose:
+    """Whose an event is."""
+    return entry.team, entry.agent

@@ -89,6 +89,8 @@ def line(event: Record, *, colour: bool = False) -> str:
             for name, value in data.items()
             if value not in (None, "") and (name, value) != ("by", person)
         )
+    if event.get("hidden"):
+        parts.append(paint("(hidden)", DIM, colour))
     if person:
         parts.append(paint(f"by {person}", DIM, colour))
     return "  ".join(parts)

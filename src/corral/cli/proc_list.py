@@ -79,7 +79,7 @@ def _row(process: Record, now: float, *, several: bool) -> list[str]:
         age(now - _seconds(str(process.get("started_at")))),
         str(len(pids)) if isinstance(pids, list) else "0",
         size(number(process, "bytes")),
-        " ".join(plain(str(process.get("command"))).split()),
+        "(hidden)" if process.get("hidden") else " ".join(plain(str(process.get("command"))).split()),
     ]
 
 

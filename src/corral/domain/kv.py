@@ -15,6 +15,8 @@ LONGEST_KEY = 512
 LARGEST_VALUE = 1 << 20
 #: Keys that one transaction may name, and values that one team may have.
 MOST_IN_ONE, MOST_KEYS = 128, 100_000
+#: Of all values of a team together: they are in memory.
+MOST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Values:
 
     def __init__(self, values: Mapping[str, Value] | None = None) -> None:
         self._values = dict(values or {})
+        self._bytes = sum(len(one.value) for one in self._values.values())
 
     def get(self, key: str) -> Value:
         """The value of a key, or `NotFoundError`."""
@@ -79,12 +82,24 @@ class Values:
         gone = sum(value is None for value in changed.values())
         if len(self._values) + new - gone > MOST_KEYS and new > gone:
             raise RefusedError(f"the team has {len(self._values)} keys, and may have {MOST_KEYS}", "remove some first")
+        grown = sum(self._growth(key, value) for key, value in changed.items())
+        if grown > 0 and self._bytes + grown > MOST_BYTES:
+            raise RefusedError(
+                f"the values of the team have {self._bytes} bytes, and may have {MOST_BYTES} (64 MiB) together",
+                "remove some first, or put what is large into files",
+            )
+        self._bytes += grown
         for key, now_it_is in changed.items():
             if now_it_is is None:
                 del self._values[key]
             else:
                 self._values[key] = now_it_is
         return changed
+
+    def _growth(self, key: str, value: Value | None) -> int:
+        """By how many bytes the values get more if a key has this one, or none."""
+        known = self._values.get(key)
+        return (len(value.value) if value is not None else 0) - (len(known.value) if known is not None else 0)
 
 
 def check(transaction: Transaction) -> None:

@@ -103,6 +103,8 @@ class Obstacle:
 #: A realm, and how patterns begin there.
 _Place = tuple[str, tuple[str, ...]]
 _NONE: Mapping[str, Lease] = {}
+#: What one party may hold at once. How often it may stand in line is bounded by its connections.
+MOST_HELD = 4096
 
 
 class LeaseIndex:
@@ -204,6 +206,14 @@ class Leases:
         return not any(earlier.is_in_the_way_of(claim) for earlier in self._line.values()) and (
             self.conflict(claim) is None
         )
+
+    def check_room(self, party: str) -> None:
+        """`RefusedError` for whoever holds as much as one may: all of it is in memory, and on the disk."""
+        if len(self._of_party.get(party, _NONE)) >= MOST_HELD:
+            raise RefusedError(
+                f"{party} holds {MOST_HELD} leases and locks, and may hold no more",
+                "release some, or hold several files with one lease, by a pattern",
+            )
 
     def wait(self, claim: Claim) -> int:
         """Stand in line; the number to leave it by."""

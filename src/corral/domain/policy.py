@@ -23,6 +23,17 @@ AGENT, TEAM, HOST, PERSON = KINDS = ("agent", "team", "host", "person")
 #: Lists whose rows have more in them than a list gives away: a row is told to whoever may do this with its agent.
 ROWS = {"list_entries": "show_entry", "watch_entries": "show_entry"}
 
+#: Who sees an event is told its data if they may do this with whose it is; by its noun.
+_CONTENTS_OF_EVENT = {
+    "kv": "list_values",
+    "lease": "list_leases",
+    "merge": "list_merges",
+    "task": "list_tasks",
+    "topic": "read_topic",
+}
+#: What is no agent's, and tells no more than that it happened.
+_PLAIN_EVENTS = frozenset(("caller", "daemon", "doctor", "keeper", "member", "team"))
+
 # The rules of denials that no policy made: none was asked, or what it said is no decision.
 NO_ANSWER = "no_answer"
 NO_DECISION = "no_decision"
@@ -142,3 +153,9 @@ def decision_of(answer: object) -> Decision:
 def _a_word_for(value: object) -> str:
     words = {type(None): "missing", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
     return words.get(type(value), "a list" if isinstance(value, list) else "an object")
+
+
+def contents_of_event(event: str) -> str:
+    """What one must be allowed to do with whose an event is, to be told its data; empty if that it is seen will do."""
+    noun = event.partition(".")[0]
+    return "" if noun in _PLAIN_EVENTS else _CONTENTS_OF_EVENT.get(noun, "logs")

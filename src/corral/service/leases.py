@@ -128,6 +128,7 @@ class LeaseService:
         """
         self._check_it_runs(claim.party)
         self._check_nesting(claim)
+        self._leases.check_room(claim.party.name)
         if self._leases.is_free(claim):
             lease = await self._grant(who, claim)
         elif wait > 0:

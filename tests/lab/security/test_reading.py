@@ -46,6 +46,24 @@ TABLE = (
         "may read the output of what is their own only",
         terminal=True,
     ),
+    fruitless(
+        "command lines of processes: that they are there is all that is told",
+        BEN,
+        """told=$($RAW GET '/v1/processes?team=shop' '')
+        case $told in *'"hidden":true'*) ;; *) echo "none: $told"; exit 0;; esac
+        echo "$told" | grep -o '"command":"[^"][^"]*"'""",
+        says="^$",
+        verb="list_processes",
+        outcome="200",
+    ),
+    fruitless(
+        "what happened to others, by the journal",
+        BEN,
+        "corral events --team shop -n all --json | grep -v '\"data\": *{}' | grep -e process.started -e message.",
+        says="^$",
+        verb="events",
+        outcome="",
+    ),
     kept_out(
         "the credential, as a file",
         BEN,

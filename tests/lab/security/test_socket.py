@@ -63,6 +63,38 @@ TABLE = (
         WEB,
     ),
     fruitless(
+        "a body of a hundred megabytes",
+        BEN,
+        script(
+            """
+one = connect()
+try:
+    one.sendall(b'POST /v1/up HTTP/1.1\\r\\nhost: x\\r\\nconnection: close\\r\\ncontent-length: 100000000\\r\\n\\r\\n')
+    one.sendall(b'a' * 100000000)
+except ConnectionError:
+    pass
+rest(one)"""
+        ),
+        says="(?s) 400 .*more than 8388608 bytes",
+        verb="up",
+        outcome="400",
+    ),
+    fruitless(
+        "half a body, and gone",
+        BEN,
+        script(
+            """
+import time
+one = connect()
+one.sendall(b'POST /v1/kv?team=mill HTTP/1.1\\r\\nhost: x\\r\\ncontent-length: 100\\r\\n\\r\\nabc')
+time.sleep(1)  # who has ended by the time that it is looked at is refused for that
+one.close()"""
+        ),
+        says="^$",
+        verb="change_values",
+        outcome="left",
+    ),
+    fruitless(
         "JSON as deep as it goes",
         BEN,
         "$RAW POST /v1/up \"$(head -c 100000 /dev/zero | tr '\\0' '[')\"",

@@ -43,3 +43,19 @@ def test_a_search_for_an_agent_reads_the_spans_that_tell_of_it_in_order_and_sort
             "SEARCH journal USING INTEGER PRIMARY KEY",
         ]
     db.close()
+
+
+def test_with_each_span_that_begins_the_oldest_goes_once_there_are_enough() -> None:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    db.executescript((files("corral.adapters.sqlite") / "schema.sql").read_text())
+    journal = Journal(kept=2)
+    for agent in ("first", "second", "third", "fourth", "fifth"):
+        journal.write(db, [one for _ in range(1024) for one in told(agent)])
+    # The last began the fifth span, with the number 5 << 10: two whole ones are before it.
+    assert db.execute("SELECT min(seq), max(seq) FROM journal").fetchone() == (3 << 10, 5 << 10)
+    spans = db.execute("SELECT agent FROM journal_spans").fetchall()
+    assert {agent for (agent,) in spans} == {"third", "fourth", "fifth"}
+    assert read(db, after=None, since=None, team="x", agent="first", last=None, limit=10) == []
+    (oldest,) = read(db, after=0, since=None, team="", agent="", last=None, limit=1)
+    assert oldest.seq == 3 << 10
+    db.close()

@@ -28,7 +28,7 @@ DONE = lifecycle.exited(replace(AGENT, restart="never"), 0, None, "exit 0", 3.0)
 )
 def test_a_reason_is_told_of_what_a_person_did_not_ask_for(agent: Agent, told: str, tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
-        table = bytes(answers.agent_table(scene.registry, [agent]).body).decode()
+        table = bytes(answers.agent_table(scene.registry, [agent], {agent.key}).body).decode()
         assert table.split("\t")[_REASON] == told
         assert answers.agent_object(scene.registry, agent)["reason"] == agent.reason, "for programs it is always there"
 

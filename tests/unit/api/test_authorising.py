@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from corral.domain.audit_filter import Wanted
 from corral.domain.policy import Caller, Decision, Question, Target
+from corral.domain.records import NewEvent
 from tests.support.records import PERSON
 from tests.unit.api.deciding import ME, People, Scripted, decided
 from tests.unit.api.scene import OTHER_TEAM, Scene
@@ -332,3 +334,85 @@ def test_a_body_that_is_too_large_is_in_the_trail_before_it_has_come(tmp_path: P
 
     (note,) = decided(tmp_path, Scripted(own), act)
     assert (note.verb, note.allowed, note.rule) == ("up", False, "not_asked")
+
+
+class TestContents:
+    """Who sees a thing and may not read it is told that it is there, and that there is more to it."""
+
+    def test_of_agents_and_processes_are_for_those_who_may_read(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            await scene.registry.commit(
+                PERSON, agents=[replace(one, last_words="a secret") for one in scene.registry.agents.values()]
+            )
+            agents = {one["agent"]: one for one in (await scene.ask("GET", "/v1/agents")).json}
+            assert {name: (one["hidden"], one["last_words"], bool(one["command"])) for name, one in agents.items()} == {
+                "a": (False, "a secret", True),
+                "b": (False, "a secret", True),
+                "z": (True, "", False),
+            }
+            scene.services.authority.policy.allows = lambda _: True  # type: ignore[union-attr]
+            ids = [(await scene.exec(f"agent={agent}", argv=["job", "x"], background=True)).json for agent in "az"]
+            scene.services.authority.policy.allows = sees  # type: ignore[union-attr]
+            listed = {one["agent"]: one for one in (await scene.ask("GET", "/v1/processes")).json}
+            assert {name: (one["hidden"], one["command"]) for name, one in listed.items()} == {
+                "a": (False, "job x"),
+                "z": (True, ""),
+            }
+            for one in ids:
+                shown = (await scene.ask("GET", f"/v1/processes/{one['process_id']}")).json
+                assert shown == listed[one["agent"]]
+
+        decided(tmp_path, Scripted(sees), act)
+
+    def test_of_events_are_for_those_who_may_read_what_they_tell_of(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            about = ("agent.exited", "lease.granted", "team.up")
+            events = [NewEvent(event=event, team="toys", agent="z", data={"x": 1}) for event in about]
+            await scene.services.journal.note(PERSON, [*events, replace(events[0], team="shop", agent="a")])
+            told = [one async for one in scene.stream("/v1/events?event=*.exited&event=lease.*&event=team.*")]
+            assert [(one["agent"], one["event"], one["data"], one.get("hidden")) for one in told] == [
+                ("z", "agent.exited", {}, True),
+                ("z", "lease.granted", {"x": 1}, None),  # who may list them is told what they are about
+                ("z", "team.up", {"x": 1}, None),
+                ("a", "agent.exited", {"x": 1}, None),
+            ]
+
+        decided(tmp_path, Scripted(sees), act)
+
+
+def sees(question: Question) -> bool:
+    """Everybody knows of everything, and what is agreed on; the rest is for whose it is."""
+    return own(question) or question.verb in ("show_process", "wait_for_process")
+
+
+class TestWhatIsNotEvenWhole:
+    def test_whoever_leaves_before_the_body_is_there_is_in_the_trail(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            for target in ("/v1/kv?team=shop", "/v1/up"):
+                _, writer = await asyncio.open_unix_connection(scene.socket)
+                writer.write(f"POST {target} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc".encode())
+                await writer.drain()
+                writer.close()
+            assert scene.services.audit is not None
+            left = 0
+            async for _ in scene.services.audit.read(Wanted(), lambda entry: entry.note.outcome == "left", follow=True):
+                left += 1
+                if left == 2:
+                    break
+
+        notes = decided(tmp_path, Scripted(own), act)
+        assert {(note.verb, note.on.team, note.allowed, note.rule, note.outcome) for note in notes} == {
+            ("change_values", "shop", False, "not_asked", "left"),
+            ("up", "", False, "not_asked", "left"),
+        }
+
+    def test_a_query_that_cannot_be_read_is_in_the_trail(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            for target in ("/v1/agents?team=%00", "/v1/nothing?agent=%00"):
+                assert (await scene.ask("GET", target)).status in (400, 404)
+
+        notes = decided(tmp_path, Scripted(own), act)
+        assert [(note.verb, note.allowed, note.outcome) for note in notes] == [
+            ("list_agents", False, "400"),
+            ("unknown", False, "404"),
+        ]

@@ -20,7 +20,7 @@ class TestLists:
                 "process_id": process, "team": "shop", "agent": "a", "command": "job", "running": True,
                 "exit_code": None, "signal": None, "unknown": False, "started_at": "1970-01-01T00:16:40.000Z",
                 "ended_at": None, "closed": False, "pids": [100], "bytes": 5, "tty": False, "stdin": True,
-                "trouble": "",
+                "trouble": "", "hidden": False,
             }  # fmt: skip
             assert (await scene.ask("GET", f"/v1/processes/{process}")).json == one
 

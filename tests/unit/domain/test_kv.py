@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
-from corral.domain.kv import LARGEST_VALUE, LONGEST_KEY, MOST_IN_ONE, Transaction, Value, Values
+from corral.domain.kv import LARGEST_VALUE, LONGEST_KEY, MOST_BYTES, MOST_IN_ONE, Transaction, Value, Values
 
 
 def put(values: Values, key: str, value: bytes, revision: int, seen: int | None = None) -> None:
@@ -114,3 +114,18 @@ def test_it_does_as_the_model_does(sequence: list[Transaction]) -> None:
             assert model.transact(transaction, revision)
             assert set(changed) == set(transaction.puts) | (set(transaction.drops) & set(before))
         assert {key: (value.value, value.revision) for key, value in values.below("")} == model.values
+
+
+def test_the_values_of_a_team_together_have_a_bound_which_what_goes_makes_room_in() -> None:
+    large = b"x" * LARGEST_VALUE
+    values = Values()
+    most = MOST_BYTES // LARGEST_VALUE
+    for number in range(most):
+        values.transact(Transaction(puts={f"k{number}": large}), number + 1, "me", 0.0)
+    for again in (values, Values(dict(values.below("")))):  # as the next daemon reads them
+        with pytest.raises(RefusedError, match="64 MiB"):
+            again.transact(Transaction(puts={"more": b"y"}), 100, "me", 0.0)
+        again.transact(Transaction(puts={"k0": large}), 101, "me", 0.0)  # no larger than before
+        again.transact(Transaction(puts={"k0": b"", "more": b"y"}), 102, "me", 0.0)
+        again.transact(Transaction(drops=["k1"]), 103, "me", 0.0)
+        again.transact(Transaction(puts={"k1": large}), 104, "me", 0.0)

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from corral.domain.deadlines import Deadlines
 from corral.domain.errors import NotFoundError, RefusedError
-from corral.domain.leases import EXCLUSIVE, SHARED, Claim, Lease, LeaseIndex, Leases, Party
+from corral.domain.leases import EXCLUSIVE, MOST_HELD, SHARED, Claim, Lease, LeaseIndex, Leases, Party
 from corral.domain.path_patterns import parse
 
 REPO = "/repo"
@@ -23,6 +23,20 @@ def claim(party: str, *patterns: str, mode: str = EXCLUSIVE, run: str = "", ttl:
 def grant(leases: Leases, wanted: Claim, token: int, now: float = 0.0) -> Lease:
     assert leases.is_free(wanted)
     return leases.grant(wanted, token, 0.0, now)
+
+
+def test_nobody_holds_more_than_one_may_and_others_are_not_kept_from_anything() -> None:
+    leases = Leases()
+    for number in range(1, MOST_HELD):
+        grant(leases, claim("a", f"src/{number}"), number)
+    leases.check_room("a")
+    last = grant(leases, claim("a", "src/last"), MOST_HELD)
+    with pytest.raises(RefusedError, match=f"a holds {MOST_HELD} leases and locks") as refused:
+        leases.check_room("a")
+    assert "release some" in refused.value.remedy
+    leases.check_room("b")
+    leases.release(last.lease, "a")
+    leases.check_room("a")
 
 
 class TestWhatIsInTheWay:

@@ -2,7 +2,9 @@
 
 An index by agent has a page for each agent, and a transaction that tells of ten agents would write ten of them: more
 than all the rest of it. So it is only noted which agents a *span* of so many events in a row tells of, once for each
-span, and a search reads no other spans. What is a team's and no agent's, or the host's, is noted without an agent.
+span, and a search reads no other spans. What is a team's and no agent's, or the host's, is noted without an agent. With
+each span that begins the oldest goes, once there are so many: whoever has the daemon do things does not fill the disk
+with what is told of them.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from corral.ports.store import Change
 
 #: Which span an event is of: its number without so many of its last bits. The schema knows it as well.
 _SPAN_BITS = 10
+#: Spans that are kept besides the present one: a million events, of some hundred bytes each.
+KEPT_SPANS = 1024
 _encode = msgspec.json.Encoder().encode
 
 
@@ -32,7 +36,8 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Journal:
     """The journal of one open database."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int = KEPT_SPANS) -> None:
+        self._kept = kept
         self._span = -1
         #: Of which it is noted that the present span tells of them: team and agent.
         self._told: set[tuple[str, str]] = set()
@@ -52,10 +57,17 @@ class Journal:
         for number, (_, team, agent, _, _) in enumerate(rows, last - len(rows) + 1):
             if number >> _SPAN_BITS != self._span:
                 self._span, self._told = number >> _SPAN_BITS, set()
+                self._trim(db)
             if (team, agent) not in self._told:
                 self._told.add((team, agent))
                 spans.append((team, agent, self._span))
         write_rows(db, "INSERT OR IGNORE INTO journal_spans (team, agent, span) {rows}", spans)
+
+    def _trim(self, db: sqlite3.Connection) -> None:
+        oldest = self._span - self._kept
+        if oldest > 0:
+            db.execute("DELETE FROM journal WHERE seq < ?", (oldest << _SPAN_BITS,))
+            db.execute("DELETE FROM journal_spans WHERE span < ?", (oldest,))
 
     def forget(self) -> None:
         """What was noted of the present span may not be in the database."""

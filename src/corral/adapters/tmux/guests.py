@@ -82,9 +82,11 @@ async def _have_room(client: ControlClient, pane: Pane, room: str, team: str, si
         ["link-window", "-k", "-s", pane.window_id, "-t", f"={room}:^"],
         *(["set-option", "-t", target, name, value] for name, value in settings.items()),
     ]
-    there = await client.try_many([[["list-windows", "-t", f"={room}", "-F", "#{window_id}"]]])
+    # One that is there must not go with its last guest before the next one is attached, who has it go with them again.
+    stay = ["set-option", "-t", target, "destroy-unattached", "off"]
+    there = await client.try_many([[stay, ["list-windows", "-t", f"={room}", "-F", "#{window_id}"]]])
     if not isinstance(there[0], TmuxRefusedError):
-        if there[0][0] == [pane.window_id]:
+        if there[0][-1] == [pane.window_id]:
             return
         # It shows an earlier run, or somebody meddled with it.
         await client.try_many([[["kill-session", "-t", f"={room}"]]])

@@ -1,0 +1,74 @@
+"""Members with rights, and agents with their credential, take all that they may: it has an end, and others work on."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.lab.roles.ground import ANN, CLEO, PYTHON, SOURCE, Server
+from tests.lab.security.attacks import entries, now
+from tests.lab.support.people import daemon
+from tests.support.waiting import wait_for
+
+#: By kind: how much one gets, and what is said to who wants more. Commands that run are bounded by the team's file.
+TAKEN = {
+    "lease": (4096, "holds 4096 leases and locks, and may hold no more"),
+    "process": (9, "commands that run, and may have 10"),
+    "value": (64, "64 MiB"),
+    "message": (32, "has to ack some first"),
+}
+VERBS = {"lease": "acquire_lease", "process": "execute", "value": "change_values", "message": "send_message"}
+
+
+#: What an agent takes is its own; values and mailboxes are the team's, and outlive it.
+KINDS = {"member": tuple(TAKEN), "agent": ("lease", "process")}
+
+
+@pytest.mark.parametrize("who", KINDS)
+def test_what_somebody_may_take_has_an_end_and_others_are_served_meanwhile(
+    server: Server, own_directory: Path, who: str
+) -> None:
+    stop = own_directory / "stop"
+    argv = ["env", "-C", SOURCE, PYTHON, "-m", "tests.lab.roles.flood", "prey", "prey-a", "prey-b", str(stop)]
+    argv += KINDS[who]
+    with server.prey(settings="[processes]\nrunning = 10"):
+        since = now()
+        with CLEO.start(*(() if who == "member" else ("corral", "exec", "prey/prey-a", "--")), *argv) as flood:
+            assert flood.stdout is not None
+            try:
+                told = {}
+                for _ in KINDS[who]:
+                    line = json.loads(flood.stdout.readline())
+                    told[line["kind"]] = line
+                    still_served()
+                still_served()
+            finally:
+                stop.touch()
+                said = flood.stdout.read()
+        assert (flood.returncode, said) == (0, ""), said[-1500:]
+        for kind, one in told.items():
+            most, why = TAKEN[kind]
+            assert (one["status"], one["error"]["code"]) == (409, "refused"), one
+            assert why in one["error"]["message"] + one["error"]["remedy"], one
+            assert one["error"]["remedy"], one
+            assert most - 2 <= one["taken"] <= most, one
+        wait_for(
+            lambda: refused(since, who) == {VERBS[kind] for kind in KINDS[who]}, what="what was refused is in the trail"
+        )
+        assert daemon() == server.daemon
+        assert server.shop() == server.before
+
+
+def still_served() -> None:
+    """Ann sees her team, and gets a lock of it."""
+    assert "shop-a" in ANN.run("corral", "ps").stdout
+    assert ANN.run("corral", "lock", "--team", "shop", "deploy", "--", "echo", "held").stdout == "held\n"
+
+
+def refused(since: str, who: str) -> set[str]:
+    agent = "prey/prey-a" if who == "agent" else ""
+    return {
+        entry["verb"]
+        for entry in entries(since)
+        if (entry["who"]["user"], entry["who"]["agent"], entry["outcome"]) == ("cleo", agent, "409")
+    }
