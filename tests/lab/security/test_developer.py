@@ -33,7 +33,7 @@ TABLE = (
         "$UNWAITED systemd-run --user --quiet --collect --on-active=0 --timer-property=AccuracySec=1ms $ASK",
         MANAGER,
     ),
-    taken("a unit of a session's name", f"{RUN} --slice=user-0.slice --unit=session-98.scope.service $ASK", MANAGER),
+    taken("a unit of a session's name", f"{RUN} --unit=session-98.scope.service $ASK", MANAGER),
     taken("a scope", "systemd-run --user --quiet --scope $ASK", WITHIN),
     taken("moved into a scope of a session's name", "$IN_A_SESSIONS_NAME $ASK", WITHIN),
     taken("moved there, and nobody's child", "$UNWAITED setsid --fork $IN_A_SESSIONS_NAME $ASK", STARTED),
