@@ -22,7 +22,7 @@ class TestOutput:
             assert page == {
                 "process_id": process, "output": "one\ntwo\n", "next": 8, "omitted_bytes": 0, "running": True,
                 "exit_code": None, "signal": None, "unknown": False, "closed": False, "bytes": 8, "survivors": [],
-                "trouble": "", "hidden": False,
+                "trouble": "",
             }  # fmt: skip
             assert (await output(scene, process, "after=8"))["output"] == ""
             await played.write(b"three\n")
