@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+from typing import TYPE_CHECKING
 
 from corral.domain.audit_terms import DEFAULT_AUDIT_TERMS, AuditTerms, read_terms
 from corral.domain.errors import RefusedError
@@ -15,11 +16,24 @@ from corral.domain.spec_syntax import load
 from corral.domain.spec_text import MAX_BYTES, decode
 from corral.places import Places
 
+if TYPE_CHECKING:
+    from corral.domain.listen_settings import ListenSettings
+
 
 def audit_terms(places: Places) -> AuditTerms:
     """What is configured of the audit trail; `BadSpecError` if that cannot be."""
     text = _text(places.config_file)
     return DEFAULT_AUDIT_TERMS if text is None else read_terms(places.config_file, text)
+
+
+def listen_settings(places: Places) -> ListenSettings | None:
+    """Where to listen besides the socket; None if nowhere. `BadSpecError` if that cannot be."""
+    text = _text(places.config_file)
+    if text is None:
+        return None
+    from corral.domain.listen_settings import read_listen
+
+    return read_listen(places.config_file, text)
 
 
 def policy_settings(places: Places) -> PolicySettings:

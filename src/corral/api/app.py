@@ -7,7 +7,7 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -33,6 +33,7 @@ from corral.api.router import Handler, Route, Router
 from corral.api.send_routes import SendApi
 from corral.api.session_routes import SessionApi
 from corral.api.task_routes import TaskApi
+from corral.api.token_routes import TokenApi
 from corral.api.topic_routes import TopicApi
 from corral.api.welcoming import Welcome
 from corral.api.who_routes import WhoApi
@@ -77,8 +78,26 @@ from corral.supervise.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from corral.service.authority import Authority
+    from corral.service.far_callers import FarCallers
+    from corral.service.tokens import Tokens
 
 log = logging.getLogger("corral.daemon")
+
+
+class Network(Protocol):
+    """What a daemon has besides its socket."""
+
+    #: None until they are read.
+    tokens: Tokens | None
+    #: Who tells who asks over TCP; None if nobody can.
+    callers: FarCallers | None
+
+    async def load(self) -> Tokens:
+        """The tokens of the instance."""
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where it is reached over TCP."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +143,8 @@ class Services:
     shared: Shared | None = None
     #: Who decides what callers may do; None if whoever can connect may do everything.
     authority: Authority | None = None
+    #: Tokens, and what is reached over TCP; None in an application of a test that has none of it.
+    network: Network | None = None
 
 
 _own_entries: EntrySight = own_entries
@@ -131,7 +152,7 @@ _own_entries: EntrySight = own_entries
 
 def make_app(services: Services) -> Router:
     """The application. Every error leaves it as the error object of the contract."""
-    auditing = Auditing(services.audit)
+    auditing, network = Auditing(services.audit), services.network
     around, unrouted, sight = auditing.__call__, auditing.unrouted, _own_entries
     if services.authority is not None:
         # A daemon of one person does without.
@@ -159,9 +180,12 @@ def make_app(services: Services) -> Router:
         WriteApi(services.registry, WriteService(services.leases)),
         AuditApi(services.audit, sight),
         MemberApi(services.shared),
+        TokenApi(
+            None if network is None else network.load, services.supervisor, decides=services.authority is not None
+        ),
     )
     welcome = Welcome(services.registry, services.inbox, services.attendance)
-    identifying = Identifying(services.callers, services.audit)
+    identifying = Identifying(services.callers, services.audit, None if network is None else network.callers)
     return Router(
         [
             Route(
@@ -205,6 +229,7 @@ class _Api:
     async def health(self, _: Request) -> Response:
         services = self._services
         keepers = services.supervisor.keepers
+        listening = [] if services.network is None else services.network.addresses
         return answers.json(
             {
                 "version": __version__,
@@ -216,6 +241,7 @@ class _Api:
                 "teams": len(self._registry.teams),
                 "agents": len(self._registry.agents),
                 "keeper": keepers.presence,
+                **({"listening": listening} if listening else {}),
                 **({"keepers": keepers.presences} if keepers.shared else {}),
             }
         )

@@ -14,6 +14,7 @@ from corral.api.coordination_table import COORDINATION
 from corral.api.endpoint import AGENT, CWD, PROCESS, SINCE, STREAM, TEAM, WORK, Endpoint, Parameter, flag
 from corral.api.member_table import MEMBERS
 from corral.api.team_table import TEAMS
+from corral.api.token_table import TOKENS
 from corral.service.agents import CaughtUp, LoggedOutput
 from corral.service.down import Receipt
 from corral.service.fork import Forked
@@ -277,6 +278,7 @@ ENDPOINTS = (
     ),
     *AUDIT,
     *MEMBERS,
+    *TOKENS,
     *COORDINATION,
     Endpoint(
         method="POST",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -85,6 +86,11 @@ class DaemonServer(uvicorn.Server):
             )
         )
         self._ended = asyncio.Event()
+        self._before_shutdown: list[Callable[[], None]] = []
+
+    def before_shutdown(self, act: Callable[[], None]) -> None:
+        """Have something done when no more connections are to be taken."""
+        self._before_shutdown.append(act)
 
     def end(self) -> None:
         """Stop serving; streams that are still open are cut after a second."""
@@ -94,6 +100,12 @@ class DaemonServer(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Signals are the daemon's business."""
         yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """See `uvicorn.Server`."""
+        for act in self._before_shutdown:
+            act()
+        await super().shutdown(sockets)
 
     async def main_loop(self) -> None:
         """Wait to be ended."""

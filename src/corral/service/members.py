@@ -46,12 +46,17 @@ class Members:
         self._changing = asyncio.Lock()
         #: Another one with every change.
         self.version = 0
+        self._watchers: list[Callable[[], None]] = []
 
     async def load(self) -> None:
         """Read who the members are."""
         items = await self._store.items(_KIND)
         self._known = {item.key: msgspec.json.decode(item.value, type=Member) for item in items}
         self.version += 1
+
+    def watch(self, tell: Callable[[], None]) -> None:
+        """Have somebody told of every change."""
+        self._watchers.append(tell)
 
     def all(self) -> list[Member]:
         """Everybody, by name."""
@@ -98,7 +103,7 @@ class Members:
             if not dry_run and change != UNCHANGED:
                 await self._commit(who, change, member, before)
                 self._known[member.user] = member
-                self.version += 1
+                self._changed()
             return Changed(change=change, member=member, before=before, account=account)
 
     async def remove(self, who: Who, user: str, *, force: bool, dry_run: bool = False) -> Changed:
@@ -108,8 +113,13 @@ class Members:
             if not dry_run:
                 await self._commit(who, REMOVED, member, member)
                 del self._known[user]
-                self.version += 1
+                self._changed()
             return Changed(change=REMOVED, member=member, before=member, account=self._accounts.find(user))
+
+    def _changed(self) -> None:
+        self.version += 1
+        for tell in self._watchers:
+            tell()
 
     def _busy(self, user: str) -> list[str]:
         """The teams that are up and belong to somebody, or have agents that run as that user."""
