@@ -26,6 +26,9 @@ from corral.domain.records import NOBODY_KNOWN
 from corral.domain.tokens import Token
 
 log = logging.getLogger("corral.daemon")
+# uvicorn has a line for everything that is no HTTP: nobody is to fill the disk with those from afar.
+_quiet = logging.getLogger("corral.tcp")
+_quiet.setLevel(logging.ERROR)
 
 #: Seconds for a TLS handshake, and for the goodbye of somebody who is hung up on.
 HANDSHAKE_TIME, GOODBYE_TIME = 10.0, 5.0
@@ -47,6 +50,7 @@ class FarConnection(BoundedProtocol):
     def __init__(self, door: FarDoor, address: str, **more: Any) -> None:
         super().__init__(**more)
         self._door = door
+        self.logger = _quiet
         self.address = address
         self.was_made = False
         #: The ids of the tokens that were shown on it, and when the first of them expires.

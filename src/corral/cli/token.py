@@ -36,7 +36,10 @@ def add(invocation: Invocation) -> int:
         if descriptor is not None:
             os.close(descriptor)
     if invocation.json:
-        write_json(made if path is None else {**made, "token": None, "file": path})
+        if path is not None:
+            del made["token"]
+            made["file"] = path
+        write_json(made)
         return 0
     ends = f"until {made['expires']}" if made["expires"] else "until it is revoked"
     remark(plain(f"{made['id']}: whoever shows this token is {made['user']}, {ends}; it is not shown again"))
@@ -152,8 +155,8 @@ COMMAND = Command(
         "token. Most people need neither: ssh to the host, and run corral there."
     ),
     examples=(
-        ("corral token add --file laptop.token", "on the host"),
-        ("CORRAL_URL=https://host:7700 CORRAL_TOKEN_FILE=laptop.token corral ps", "on the laptop"),
+        ("corral token add --file laptop.token", "on the host; CORRAL_TOKEN_FILE names your copy of that file"),
+        ("corral token ls", "which are there?"),
     ),
     commands=(ADD, LIST, REMOVE),
 )
