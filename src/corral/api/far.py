@@ -37,6 +37,8 @@ _SHARE = 4
 #: The process, or the system, has no descriptors or no memory left: it is tried again after so many seconds.
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _RECOVERY_TIME = 1.0
+#: A token that should have expired is looked at again after so many seconds.
+_AGAIN_TIME = 1.0
 
 #: Who was hung up on before asking for anything, in words.
 Refused = Callable[[str], None]
@@ -80,12 +82,16 @@ class FarConnection(BoundedProtocol):
             return
         self.tokens.add(token.id)
         if token.expires is not None:
-            # The clock of the wall may be set meanwhile: then this comes early or late, and a request is told at once.
             due = self.loop.time() + max(0.0, token.expires - self._door.now())
             if self._expiry is None or due < self._expiry.when():
                 if self._expiry is not None:
                     self._expiry.cancel()
-                self._expiry = self.loop.call_at(due, self._door.look_through)
+                self._expiry = self.loop.call_at(due, self._expire)
+
+    def _expire(self) -> None:
+        self._door.look_through()
+        # The clock of the wall may have been set meanwhile, or be a little behind: then it is not over yet.
+        self._expiry = None if self.transport.is_closing() else self.loop.call_later(_AGAIN_TIME, self._expire)
 
     def tell(self, why: str) -> None:
         """See `BoundedProtocol.tell`."""
