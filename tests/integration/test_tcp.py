@@ -18,6 +18,7 @@ import pytest
 from tests.integration.test_raw_requests import MALFORMED, said
 from tests.support.certificates import Authority
 from tests.support.instance import Instance
+from tests.support.sharing import Sharing
 from tests.support.waiting import wait_for
 
 HEALTH = "GET /v1/health HTTP/1.1\r\nHost: x\r\n{}\r\n"
@@ -224,6 +225,14 @@ def test_what_only_people_may_do_and_what_is_of_the_host_is_refused_with_a_remed
         assert (code, error["code"]) == (4, "refused"), refused
         assert "ssh" in error["remedy"]
     assert plain.instance.json("daemon", "status")["running"] is True
+
+
+def test_hooks_ask_the_daemon_of_their_own_host(instance: Instance, tmp_path: Path) -> None:
+    team = Sharing(instance, tmp_path / "project")
+    said = {"session_id": "s", "cwd": str(team.project), "hook_event_name": "PreToolUse", "tool_name": "Read",
+            "tool_input": {"file_path": str(team.file)}}  # fmt: skip
+    done = team.hook("a", "PreToolUse", said, CORRAL_URL="http://127.0.0.1:1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_an_agent_makes_no_token_for_its_person(instance: Instance) -> None:

@@ -5,8 +5,8 @@ from corral.domain.errors import WrongUseError
 
 #: Commands, and groups of them, that look at files, processes or terminals of the host itself.
 _OF_THE_HOST = (
-    "attach", "audit key", "audit verify", "daemon run", "daemon start", "daemon stop", "doctor", "hook", "host",
-    "keeper", "mcp", "policy show", "up",
+    "attach", "audit key", "audit verify", "daemon run", "daemon start", "daemon stop", "doctor", "hook install",
+    "hook uninstall", "host", "keeper", "mcp", "policy show", "up",
 )  # fmt: skip
 
 
