@@ -87,7 +87,7 @@ class Network:
             self._sockets,
             self._tls,
             is_good=tokens.is_good,
-            refused=lambda why: callers.hung_up(NOBODY_KNOWN, why, 0),
+            refused=lambda why, address: callers.hung_up(NOBODY_KNOWN, why, 0, address),
             now=time.time,
         )
         tokens.watch(door.look_through)

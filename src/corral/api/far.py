@@ -34,14 +34,15 @@ _quiet.setLevel(logging.ERROR)
 HANDSHAKE_TIME, GOODBYE_TIME = 10.0, 5.0
 #: All addresses together have as many connections as one user has by the socket, and one address this part of them.
 _SHARE = 4
-#: The process, or the system, has no descriptors or no memory left: it is tried again after so many seconds.
-_EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+#: No connection could be taken, mostly because there are no descriptors left: it is tried again after so many seconds.
 _RECOVERY_TIME = 1.0
+#: Somebody whose machine is gone without a word is missed after so many seconds of silence, and some more tries.
+_SILENCE_TIME = 60
 #: A token that should have expired is looked at again after so many seconds.
 _AGAIN_TIME = 1.0
 
-#: Who was hung up on before asking for anything, in words.
-Refused = Callable[[str], None]
+#: Why somebody was hung up on before asking for anything, and from which address they came.
+Refused = Callable[[str, str], None]
 #: Whether a token is good now, by its id.
 IsGood = Callable[[str], bool]
 
@@ -95,7 +96,7 @@ class FarConnection(BoundedProtocol):
 
     def tell(self, why: str) -> None:
         """See `BoundedProtocol.tell`."""
-        self._door.refused(f"over TCP, {why}, from {self.address}")
+        self._door.refused(f"over TCP, {why}", self.address)
 
     def hang_up(self) -> None:
         """End it at once, whatever is under way."""
@@ -126,6 +127,7 @@ class FarDoor:
         self.open: set[FarConnection] = set()
         #: By address, those in the middle of their handshake included.
         self._connected: Counter[str] = Counter()
+        self._total = 0
         self._most = most_connections()
         self._most_of_one = self._most // _SHARE
         scheme = "http" if context is None else "https"
@@ -151,6 +153,7 @@ class FarDoor:
 
     def left(self, address: str) -> None:
         """A connection of that address has ended."""
+        self._total -= 1
         self._connected[address] -= 1
         if not self._connected[address]:
             del self._connected[address]
@@ -161,16 +164,19 @@ class FarDoor:
             try:
                 connection, address = await loop.sock_accept(listening)
             except OSError as error:
-                if error.errno in _EXHAUSTED:
+                if error.errno != errno.ECONNABORTED:  # whoever it was has gone again
                     log.error("no connection can be taken over TCP: %s", error.strerror)
                     await asyncio.sleep(_RECOVERY_TIME)
-                continue  # or whoever it was has gone again
+                continue
             host = str(address[0])
-            if self._connected[host] >= self._most_of_one or self._connected.total() >= self._most:
+            if self._connected[host] >= self._most_of_one or self._total >= self._most:
                 connection.close()
-                self.refused(f"over TCP, in vain: there are as many connections as may be, from {host}")
+                self.refused("over TCP, in vain: there are as many connections as may be", host)
                 continue
             self._connected[host] += 1
+            self._total += 1
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _SILENCE_TIME)
             self._background.spawn(self._welcome(connection, host), name="welcome somebody over TCP")
 
     async def _welcome(self, connection: socket.socket, host: str) -> None:
@@ -184,7 +190,7 @@ class FarDoor:
         try:
             await loop.connect_accepted_socket(lambda: protocol, connection, ssl=self._context, **times)
         except OSError as error:
-            self.refused(f"over TCP, without a TLS handshake that came to its end, from {host}")
+            self.refused("over TCP, without a TLS handshake that came to its end", host)
             log.debug("no TLS with %s: %s", host, error)
         finally:
             if not protocol.was_made:

@@ -83,8 +83,7 @@ class Identifying:
         kind, remedy = (UnauthorisedError, _FAR_REMEDY) if found.who is NOBODY_KNOWN else (RefusedError, _REMEDY)
         error = kind(f"this was asked {why}", remedy)
         if self._callers is not None:
-            told = Identity(kind=REFUSED, why=f"{why}, from {connection.address}")
-            self._callers.refused(found.who, told, verb, 0)
+            self._callers.refused(found.who, Identity(kind=REFUSED, why=why), verb, 0, connection.address)
         outcome = str(answers.failure(error).status_code)
         await self._far.tell_refusal(connection.address, found.identity.why, verb, target(request), found.who, outcome)
         raise error

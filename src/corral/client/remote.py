@@ -58,6 +58,8 @@ class Remote:
                 f"is {URL} right, and does the daemon there listen? corral daemon status, run there, shows it",
             ) from None
         try:
+            # Where a stream is followed: a host that is gone without a word is missed some time.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if context is None:
                 if not is_loopback(str(connection.getpeername()[0])):
                     raise RefusedError(

@@ -24,7 +24,7 @@ class House:
 
     token: Token = field(default_factory=lambda: Token(id="t1", user="ann", uid=1, digest=""))
     good: bool = True
-    told: list[str] = field(default_factory=list)
+    told: list[tuple[str, str]] = field(default_factory=list)
 
     def is_good(self, id_: str) -> bool:
         assert id_ == self.token.id
@@ -44,7 +44,14 @@ class House:
         server = DaemonServer(self.app)
         listening = socket.create_server(("127.0.0.1", 0))
         listening.setblocking(False)
-        door = FarDoor(server, [listening], None, is_good=self.is_good, refused=self.told.append, now=time.time)
+        door = FarDoor(
+            server,
+            [listening],
+            None,
+            is_good=self.is_good,
+            refused=lambda *words: self.told.append(words),
+            now=time.time,
+        )
         server.before_shutdown(door.close)
         door.begin()
         serving = asyncio.create_task(server.serve(sockets=[]))
@@ -112,7 +119,7 @@ def test_one_address_has_a_part_of_the_connections_and_gives_them_back(monkeypat
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             assert await ended(reader)
             writer.close()
-            assert house.told == ["over TCP, in vain: there are as many connections as may be, from 127.0.0.1"]
+            assert house.told == [("over TCP, in vain: there are as many connections as may be", "127.0.0.1")]
             house.good = False
             door.look_through()
             for reader, writer in three:
