@@ -18,12 +18,23 @@ from corral.places import Places
 
 if TYPE_CHECKING:
     from corral.domain.identity_terms import IdentityTerms
+    from corral.domain.listen_settings import ListenSettings
 
 
 def audit_terms(places: Places) -> AuditTerms:
     """What is configured of the audit trail; `BadSpecError` if that cannot be."""
     text = _text(places.config_file)
     return DEFAULT_AUDIT_TERMS if text is None else read_terms(places.config_file, text)
+
+
+def listen_settings(places: Places) -> ListenSettings | None:
+    """Where to listen besides the socket; None if nowhere. `BadSpecError` if that cannot be."""
+    text = _text(places.config_file)
+    if text is None:
+        return None
+    from corral.domain.listen_settings import read_listen
+
+    return read_listen(places.config_file, text)
 
 
 def policy_settings(places: Places) -> PolicySettings:

@@ -134,6 +134,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.supervise.supervisor import Supervisor
     from corral.wiring_audit import open_audit
     from corral.wiring_policy import authority_of, open_door, shared_of
+    from corral.wiring_tcp import open_network
 
     boot = processes.boot_id()
 
@@ -141,7 +142,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         return Moment(wall=time.time(), monotonic=time.monotonic(), boot=boot)
 
     store = WitnessedStore(await SqliteStore.open(places.database))
-    audit = shared = None
+    audit = shared = network = None
     try:
         audit = await open_audit(places, store.instance, shared=decides)
         registry = Registry(store, time.time, places.at_rest_mark)
@@ -166,6 +167,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         if decides:
             group = MEMBERS if door is None else door.group
             shared = await shared_of(context, group, lambda uid, but: server.hang_up(uid, but))
+        network = await open_network(context, shared, audit)
         ledger = Ledger(store)
         kv = Kv(context, ledger)
         waits = Waits()
@@ -237,10 +239,12 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             ),
             shared=shared,
             authority=None if shared is None else authority_of(shared),
+            network=network,
         )
         callers = services.callers
+        assert callers is not None
         # Where many may connect, whoever is hung up on is told of.
-        server = DaemonServer(make_app(services), None if door is None or callers is None else callers.hung_up)
+        server = DaemonServer(make_app(services), None if door is None else callers.hung_up)
         linger.on_idle(server.end)
         hosting.on_signals(asyncio.get_running_loop(), server.end)
         if door is None or shared is None:
@@ -259,7 +263,9 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         send_work.begin()
         inbox_watch.begin()
         looking_after.begin()
-        log.info("serving %s for instance %s", places.daemon_socket, store.instance)
+        network.begin(server, callers)
+        served = " and ".join((places.daemon_socket, *network.addresses))
+        log.info("serving %s for instance %s", served, store.instance)
         hosting.say_ready(ready_fd)
         await server.serve(sockets=[listening])
         watching.cancel()
@@ -275,6 +281,8 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         await registry.observe((), [NewEvent(event="daemon.stopped", data=about)])
         log.info("ended; %d teams stay up", len(registry.teams))
     finally:
+        if network is not None:
+            await network.close()
         if shared is not None:
             await shared.policy.close()
         if audit is not None:

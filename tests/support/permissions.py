@@ -145,6 +145,12 @@ member_add:auditor  host            olga
 member_rm:senior    host            olga
 member_add          bank            -
 
+token_add           @june           olga june
+token_add           @sam            olga sam
+token_add           @obi            olga obi
+token_ls            host            olga
+token_rm            @jim            olga jim
+
 audit_export        host            olga sam
 audit_export        @june           olga sam june
 audit_verify        host            olga sam

@@ -11,7 +11,7 @@ SOURCE = Path(corral.__file__).parent
 PAGE = (SOURCE.parents[1] / "docs/reference/contract.md").read_text(encoding="utf-8")
 #: What an event can be about. Failpoints are left out below, and so are names of files.
 EVENT = re.compile(
-    r"(agent|daemon|doctor|hook|keeper|kv|lease|member|merge|message|port|process|prompt|task|team|topic|workspace)\.[a-z_]+"
+    r"(agent|daemon|doctor|hook|keeper|kv|lease|member|merge|message|port|process|prompt|task|team|token|topic|workspace)\.[a-z_]+"
 )
 NOT_EVENTS = {"daemon.lock", "daemon.log", "daemon.sock", "keeper.env", "keeper.lock", "keeper.log", "keeper.sock"}
 ERRORS = ("RefusedError", "NotFoundError", "WrongUseError", "UnavailableError", "CorralError")

@@ -9,13 +9,14 @@ from corral.api import finders, kept_finders, requests
 from corral.api.about import Finder
 from corral.api.kept_finders import KeptFinders
 from corral.api.member_finders import MemberFinders
+from corral.api.token_finders import TokenFinders
 from corral.service.process_orders import MOST_INPUT
 
 #: Bodies that are read while the request is answered: they are not waited for.
 STREAMED_BODIES = frozenset(("join_session",))
 #: Those whose bodies name what they are about.
 BODIES = frozenset(
-    "down fork member_add note_fixes pause remove restart resume send_message steer_session stop up".split()
+    "down fork member_add note_fixes pause remove restart resume send_message steer_session stop token_add up".split()
 )
 #: Those that wait for their turn, and ask once more when they have it.
 LOCKED = frozenset("down execute fork member_add member_rm pause remove restart resume stop up".split())
@@ -75,7 +76,7 @@ class Table:
     finders: Mapping[str, Finder]
 
     @classmethod
-    def of(cls, kept: KeptFinders, members: MemberFinders) -> Table:
+    def of(cls, kept: KeptFinders, members: MemberFinders, tokens: TokenFinders) -> Table:
         """All of them."""
         kinds = (
             *_KINDS,
@@ -89,5 +90,8 @@ class Table:
             (members.shown, "member_show"),
             (members.added, "member_add"),
             (members.removed, "member_rm"),
+            (tokens.listed, "token_ls"),
+            (tokens.added, "token_add"),
+            (tokens.removed, "token_rm"),
         )
         return cls({verb: finder for finder, verbs in kinds for verb in verbs.split()})

@@ -13,7 +13,7 @@ from corral.api.access_answers import access_object, access_words
 from corral.background import Background
 from corral.domain.activity import NOT_KNOWN, Activity
 from corral.domain.dependencies import is_ready
-from corral.domain.errors import CorralError, DeniedError, outline
+from corral.domain.errors import CorralError, DeniedError, UnauthorisedError, outline
 from corral.domain.health import NOT_CHECKED
 from corral.domain.lifecycle import stays_stopped
 from corral.domain.records import Agent, Event
@@ -63,9 +63,13 @@ def json(value: object, status: int = 200) -> Response:
 
 def failure(error: CorralError) -> Response:
     """The error object of the contract."""
-    return json(
-        {"error": error.as_json()}, 403 if isinstance(error, DeniedError) else _STATUS.get(error.exit_code, 500)
-    )
+    said: dict[str, object] = {"error": error.as_json()}
+    if isinstance(error, UnauthorisedError):
+        response = json(said, 401)
+        # Whoever has no token does not keep a connection either.
+        response.raw_headers.extend(((b"www-authenticate", b"Bearer"), (b"connection", b"close")))
+        return response
+    return json(said, 403 if isinstance(error, DeniedError) else _STATUS.get(error.exit_code, 500))
 
 
 def lines(values: AsyncIterator[Any]) -> Response:

@@ -32,6 +32,7 @@ from corral.api.services import Services
 from corral.api.session_routes import SessionApi
 from corral.api.task_routes import TaskApi
 from corral.api.team_routes import TeamApi
+from corral.api.token_routes import TokenApi
 from corral.api.topic_routes import TopicApi
 from corral.api.welcoming import Welcome
 from corral.api.who_routes import WhoApi
@@ -48,7 +49,7 @@ _own_entries: EntrySight = own_entries
 
 def make_app(services: Services) -> Router:
     """The application. Every error leaves it as the error object of the contract."""
-    auditing = Auditing(services.audit)
+    auditing, network = Auditing(services.audit), services.network
     around, unrouted, sight = auditing.__call__, auditing.unrouted, _own_entries
     if services.authority is not None:
         # A daemon of one person does without.
@@ -79,9 +80,12 @@ def make_app(services: Services) -> Router:
         WriteApi(services.registry, WriteService(services.leases)),
         AuditApi(services.audit, sight),
         MemberApi(services.shared),
+        TokenApi(
+            None if network is None else network.load, services.supervisor, decides=services.authority is not None
+        ),
     )
     welcome = Welcome(services.registry, services.inbox, services.attendance)
-    identifying = Identifying(services.callers, services.audit)
+    identifying = Identifying(services.callers, services.audit, None if network is None else network.callers)
     return Router(
         [
             Route(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from corral.api.answers import Answer
 
@@ -18,6 +18,9 @@ class AuditWho(Answer, frozen=True):
     role: str
     agent: str
     run: str
+    via: Annotated[
+        str | UnsetType, Meta(description="`tcp:` and the id of the token, if it was asked over TCP; else missing")
+    ] = UNSET
 
 
 class AuditOn(Answer, frozen=True):

@@ -57,7 +57,8 @@ def acts(endpoint: Endpoint) -> bool:
 def actor(request: Request) -> Actor:
     """Who asks: the user is what the kernel says. The agent is proved if a run is named with it, else claimed."""
     who = requests.caller(request)
-    return Actor(uid=who.uid, user=who.user, agent=who.agent, run=requests.identity(request).run)
+    run, via = requests.identity(request).run, requests.via(request)
+    return Actor(uid=who.uid, user=who.user, agent=who.agent, run=run, via=via)
 
 
 def target(request: Request) -> Target:

@@ -146,7 +146,8 @@ class Authorising:
         audit = self._audit
 
         async def quickly(request: Request) -> Response:
-            ruling = self.remembered((verb, requests.caller(request), request.scope["query_string"]))
+            asked = requests.caller(request), requests.via(request)
+            ruling = self.remembered((verb, *asked, request.scope["query_string"]))
             if ruling is None or ruling.denial is not None or (audit is not None and not audit.is_ready):
                 return await otherwise(request)
             if ruling.about.pins:
@@ -215,7 +216,8 @@ class _Request:
         self._place: tuple[str, str] | None = None
         #: The query as it came: the handler's is another, and passes look at this.
         self._query: bytes = request.scope["query_string"]
-        self._key = (self._verb, self._asking.who, self._query) if self._verb in LASTING else None
+        asked = self._asking.who, requests.via(request)
+        self._key = (self._verb, *asked, self._query) if self._verb in LASTING else None
 
     async def serve(self, handler: Handler) -> Response:
         """Decide, and let the handler answer."""
@@ -306,7 +308,7 @@ class _Request:
             request.scope[requests.ORDER] = order
         # From now on the request means this, also where it is looked at again.
         self._body, self._query = order, request.scope["query_string"]
-        self._key = None if self._key is None else (self._verb, self._asking.who, self._query)
+        self._key = None if self._key is None else (*self._key[:-1], self._query)
         if self._verb in SIGHTED:
             request.scope[requests.SIGHT] = AskedSight(self._around.asking(request), self._verb)
         if self._verb in LOCKED:
@@ -424,8 +426,8 @@ def actor(request: Request, asking: Asking) -> entries.Actor:
     """Who asks, for the trail."""
     who, caller = asking.who, asking.caller
     role = AGENT_ROLE if who.agent else caller.role
-    run = requests.identity(request).run
-    return entries.Actor(uid=who.uid, user=who.user, member=caller.member, role=role, agent=who.agent, run=run)
+    run, via = requests.identity(request).run, requests.via(request)
+    return entries.Actor(uid=who.uid, user=who.user, member=caller.member, role=role, agent=who.agent, run=run, via=via)
 
 
 def denied(decision: Decision) -> DeniedError:

@@ -25,6 +25,7 @@ class DaemonApi:
     async def health(self, _: Request) -> Response:
         services = self._services
         keepers = services.supervisor.keepers
+        listening = [] if services.network is None else services.network.addresses
         return answers.json(
             {
                 "version": __version__,
@@ -36,6 +37,7 @@ class DaemonApi:
                 "teams": len(self._registry.teams),
                 "agents": len(self._registry.agents),
                 "keeper": keepers.presence,
+                **({"listening": listening} if listening else {}),
                 **({"keepers": keepers.presences} if keepers.shared else {}),
             }
         )

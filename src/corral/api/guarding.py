@@ -8,6 +8,7 @@ from corral.api.about_table import Table
 from corral.api.authorising import Authorising
 from corral.api.kept_finders import KeptFinders
 from corral.api.member_finders import MemberFinders
+from corral.api.token_finders import TokenFinders
 
 if TYPE_CHECKING:
     from corral.api.services import Services
@@ -24,5 +25,6 @@ def authorising(services: Services, authority: Authority) -> Authorising:
         notices=services.hooks.notices,
     )
     members = MemberFinders(services.shared.members if services.shared is not None else None)
-    table = Table.of(kept, members)
+    tokens = TokenFinders(None if services.network is None else services.network.tokens)
+    table = Table.of(kept, members, tokens)
     return Authorising(authority, services.audit, services.registry, services.processes, table)

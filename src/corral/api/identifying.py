@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from corral.api import answers, requests
 from corral.api.auditing import UNKNOWN, target
 from corral.api.router import Handler
-from corral.domain.audit import Actor
-from corral.domain.errors import DeniedError, RefusedError
-from corral.domain.identity import CLAIMED, NOT_HEARD, PERSON, UNIT, Identity
+from corral.domain.audit import TCP, Actor
+from corral.domain.errors import DeniedError, RefusedError, UnauthorisedError
+from corral.domain.identity import CLAIMED, NOT_HEARD, PERSON, REFUSED, UNIT, Identity
+from corral.domain.records import NOBODY_KNOWN
 from corral.service.audit import Audit
 from corral.service.callers import Callers
+
+if TYPE_CHECKING:
+    from corral.api.far import FarConnection
+    from corral.service.far_callers import FarCallers
 
 #: The rule of the denials that are made here.
 RULE = "identity"
 #: Where a caller says who it is, and shows its credential.
 _AGENT, _CREDENTIAL = b"x-corral-agent", b"x-corral-credential"
+#: Where somebody who asks over TCP shows a token.
+_AUTHORIZATION = b"authorization"
 #: Of what a caller says it is.
 _LONGEST_CLAIM = 100
 _REMEDY = (
@@ -28,19 +37,25 @@ _UNIT_REMEDY = (
     "ask from a log-in (ssh, or a terminal that one started); have an agent do it, which has a credential; "
     "or have who runs this host set trust_user_units, and read first what that costs"
 )
+_FAR_REMEDY = "corral token add, run on that host, makes a token; the file that CORRAL_TOKEN_FILE names has it"
 
 
 class Identifying:
     """Puts it before handlers. Without `callers` whoever says that it is an agent is taken at its word."""
 
-    def __init__(self, callers: Callers | None, audit: Audit | None) -> None:
+    def __init__(self, callers: Callers | None, audit: Audit | None, far: FarCallers | None = None) -> None:
+        """`far` tells who asks over TCP, if anybody can."""
         self._callers = callers
         self._audit = audit
+        self._far = far
 
     def __call__(self, verb: str, handler: Handler) -> Handler:
         """The handler of that name, for callers that are known."""
 
         async def identified(request: Request) -> Response:
+            if requests.FAR in request.scope["state"]:
+                await self._identify_from_afar(request, verb)
+                return await handler(request)
             identity = await self._identity(request)
             requests.set_identity(request, identity)
             if identity.kind in NOT_HEARD:
@@ -53,13 +68,32 @@ class Identifying:
         """The same for what no route fits."""
         return self(UNKNOWN, handler)
 
+    async def _identify_from_afar(self, request: Request, verb: str) -> None:
+        """Have it known whose token is shown; whoever shows none that is good is refused."""
+        state = request.scope["state"]
+        connection: FarConnection = state[requests.FAR]
+        assert self._far is not None  # or nobody could have connected
+        claim, credential = _said(request)
+        found = self._far.identify(
+            requests.header(request, _AUTHORIZATION), claim=claim, shows_credential=bool(credential)
+        )
+        state[requests.CALLER], state[requests.VIA] = found.who, TCP
+        requests.set_identity(request, found.identity)
+        if found.token is not None:
+            state[requests.VIA] = f"{TCP}:{found.token.id}"
+            connection.is_of(found.token)
+            return
+        why = f"over TCP, {found.identity.why}"
+        kind, remedy = (UnauthorisedError, _FAR_REMEDY) if found.who is NOBODY_KNOWN else (RefusedError, _REMEDY)
+        error = kind(f"this was asked {why}", remedy)
+        if self._callers is not None:
+            self._callers.refused(found.who, Identity(kind=REFUSED, why=why), verb, 0, connection.address)
+        outcome = str(answers.failure(error).status_code)
+        await self._far.tell_refusal(connection.address, found.identity.why, verb, target(request), found.who, outcome)
+        raise error
+
     async def _identity(self, request: Request) -> Identity:
-        claim, credential = "", ""
-        for name, value in request.scope["headers"]:
-            if name == _AGENT:
-                claim = value.decode("latin-1")[:_LONGEST_CLAIM]
-            elif name == _CREDENTIAL:
-                credential = value.decode("latin-1")
+        claim, credential = _said(request)
         if self._callers is None:
             return Identity(kind=CLAIMED, agent=claim) if claim else Identity(kind=PERSON)
         return await self._callers.identify(
@@ -93,3 +127,14 @@ def _error(identity: Identity) -> RefusedError:
     if identity.kind == UNIT:
         return DeniedError(message, _UNIT_REMEDY, rule=RULE)
     return RefusedError(message, _REMEDY)
+
+
+def _said(request: Request) -> tuple[str, str]:
+    """The agent that a caller says it is, and the credential that it shows; empty for none."""
+    claim, credential = "", ""
+    for name, value in request.scope["headers"]:
+        if name == _AGENT:
+            claim = value.decode("latin-1")[:_LONGEST_CLAIM]
+        elif name == _CREDENTIAL:
+            credential = value.decode("latin-1")
+    return claim, credential

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 #: Ends all connections of a user but one.
-HangUp = Callable[[int, socket.socket], None]
+HangUp = Callable[[int, socket.socket | None], None]
 
 
 class Shared(NamedTuple):
@@ -71,7 +71,7 @@ class MemberApi:
         )
         answer = answers.json(member_answers.changed(members, done, dry_run=dry_run))
         if not dry_run:
-            self._shared.hang_up(done.member.uid, requests.connection(request))
+            self._shared.hang_up(done.member.uid, None if requests.via(request) else requests.connection(request))
             # Whoever removes themselves is told so, and no more after that.
             answer.headers["connection"] = "close"
         return answer

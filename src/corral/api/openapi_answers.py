@@ -33,6 +33,9 @@ class Health(Told, frozen=True):
     teams: int
     agents: int
     keeper: Annotated[str, Meta(description="`present` if the daemon has a connection to it, else `absent`")]
+    listening: Annotated[
+        list[str] | UnsetType, Meta(description="where it is reached over TCP; missing if it is not")
+    ] = UNSET
     keepers: Annotated[
         dict[str, str] | UnsetType, Meta(description="on a shared server: the same by OS user, of all that teams need")
     ] = UNSET

@@ -17,6 +17,7 @@ from corral.api.member_table import MEMBERS
 from corral.api.process_bodies import ExecBody
 from corral.api.team_bodies import AgentsBody, ChosenBody, DownBody, ForkBody, RemoveBody, RestartBody, UpBody
 from corral.api.team_table import TEAMS
+from corral.api.token_table import TOKENS
 from corral.service.agents import CaughtUp, LoggedOutput
 from corral.service.down import Receipt
 from corral.service.fork import Forked
@@ -280,6 +281,7 @@ ENDPOINTS = (
     ),
     *AUDIT,
     *MEMBERS,
+    *TOKENS,
     *COORDINATION,
     Endpoint(
         method="POST",

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, parse_qsl
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
-from corral.domain.errors import WrongUseError
+from corral.domain.errors import RefusedError, WrongUseError
 from corral.domain.identity import NOT_HEARD, PERSON, Identity
 from corral.domain.records import Who
 from corral.ports.dialogs import Peer
@@ -42,6 +42,8 @@ IDENTITY = "identity"
 _NOBODY_YET = Identity(kind=PERSON)
 #: When the connection was made, in seconds after boot.
 CONNECTED = "connected"
+#: The connection of somebody who asks over TCP; and how an entry of the trail names that way.
+FAR, VIA = "far", "via"
 #: Under which names whoever decides about a request notes in it how it is to be read: its body, as bytes and taken
 #: apart; which rows of a list may be told; and how to ask once more whether it may go on.
 RAW, ORDER, SIGHT, AGAIN = "corral.raw", "corral.order", "corral.sight", "corral.again"
@@ -266,14 +268,30 @@ def connection(request: Request) -> socket.socket:
     return found
 
 
+def via(request: Request) -> str:
+    """How it is asked, if not by the socket: see `domain.audit.Actor.via`."""
+    found: str = request.scope["state"].get(VIA, "")
+    return found
+
+
+def must_be_here(request: Request, what: str) -> None:
+    """Refuse somebody who asks over TCP, where nobody can tell which process that is."""
+    if via(request):
+        raise RefusedError(
+            f"{what} is not done over TCP: from there nobody can tell a person from an agent",
+            "ssh to that host, and do it there",
+        )
+
+
 def caller_pid(request: Request) -> int:
-    """The process that asks."""
+    """The process that asks; 0 over TCP, where nobody knows it."""
     pid: int = request.scope["client"][1]
     return pid
 
 
 def peer(request: Request) -> Peer:
-    """The process that asks, so that it can be told from a later one with its pid."""
+    """The process that asks, so that it can be told from a later one with its pid. Refused over TCP."""
+    must_be_here(request, "what only people may do")
     return Peer(pid=caller_pid(request), seen=request.scope["state"][CONNECTED])
 
 

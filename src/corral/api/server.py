@@ -86,12 +86,17 @@ class DaemonServer(uvicorn.Server):
             )
         )
         self._ended = asyncio.Event()
+        self._before_shutdown: list[Callable[[], None]] = []
+
+    def before_shutdown(self, act: Callable[[], None]) -> None:
+        """Have something done when no more connections are to be taken."""
+        self._before_shutdown.append(act)
 
     def end(self) -> None:
         """Stop serving; streams that are still open are cut after a second."""
         self._ended.set()
 
-    def hang_up(self, uid: int, but: socket.socket) -> None:
+    def hang_up(self, uid: int, but: socket.socket | None) -> None:
         """End all connections of a user, and all streams with them; not the one, if it is theirs, that asks for it."""
         for connection in list(self._connected.get(uid, ())):
             if connection.app_state[requests.CONNECTION] is not but:
@@ -101,6 +106,12 @@ class DaemonServer(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Signals are the daemon's business."""
         yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """See `uvicorn.Server`."""
+        for act in self._before_shutdown:
+            act()
+        await super().shutdown(sockets)
 
     async def main_loop(self) -> None:
         """Wait to be ended."""

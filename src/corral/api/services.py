@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from corral.api.member_routes import Shared
 from corral.places import Places
@@ -37,6 +37,24 @@ from corral.supervise.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from corral.service.authority import Authority
+    from corral.service.far_callers import FarCallers
+    from corral.service.tokens import Tokens
+
+
+class Network(Protocol):
+    """What a daemon has besides its socket."""
+
+    #: None until they are read.
+    tokens: Tokens | None
+    #: Who tells who asks over TCP; None if nobody can.
+    callers: FarCallers | None
+
+    async def load(self) -> Tokens:
+        """The tokens of the instance."""
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where it is reached over TCP."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,3 +100,5 @@ class Services:
     shared: Shared | None = None
     #: Who decides what callers may do; None if whoever can connect may do everything.
     authority: Authority | None = None
+    #: Tokens, and what is reached over TCP; None in an application of a test that has none of it.
+    network: Network | None = None

@@ -136,7 +136,7 @@ def _in_full(entry: Entry) -> Iterable[str]:
             ("number", str(entry.number)),
             ("time", plain(note.time)),
             ("who", plain(f"{note.who.user} (uid {note.who.uid}{', member' if note.who.member else ''})")),
-            *((name, plain(value)) for name, value in (("agent", note.who.agent), ("run", note.who.run)) if value),
+            *((name, plain(value)) for name in ("agent", "run", "via") if (value := getattr(note.who, name))),
             ("verb", plain(note.verb)),
             ("on", plain(" ".join(part for part in (note.on.kind, note.on.team, note.on.agent) if part))),
             ("allowed", "yes" if note.allowed else "no"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from corral.cli.command import Invocation
 from corral.cli.values import ALL
 from corral.client.answers import records, stream_was_cut
-from corral.client.wire import target
+from corral.client.wire import is_remote, target
 from corral.domain.audit import Entry, from_object
 from corral.domain.audit_filter import Wanted
 from corral.domain.errors import NotFoundError, UnavailableError
@@ -39,7 +39,7 @@ def entries(
     )
     directory = invocation.text("directory")
     follow = invocation.flag("follow")
-    if directory or may_read(places):
+    if directory or (may_read(places) and not is_remote()):
         yield from of_files(directory or places.audit_dir, wanted, last=last, after=after, follow=follow)
         return
     request = target(

@@ -79,6 +79,7 @@ ENTRIES = tuple(
         ("doctor", "", INSTANCE, "look for what is wrong on this host; --fix heals what is ours"),
         ("host", "", INSTANCE, "make this machine a shared server for several people, or undo that"),
         ("member", "", INSTANCE, "say who belongs to this shared server, and as what"),
+        ("token", "", INSTANCE, "let yourself in over the network: make, list and revoke tokens"),
         ("profile", "", INSTANCE, "see what is known of coding agents, and try it on a live one"),
         ("policy", "", INSTANCE, "tell who may do what, and try rules of your own"),
         ("completion", "", INSTANCE, "print a completion script for your shell"),

@@ -68,6 +68,8 @@ def status(invocation: Invocation) -> int:
 def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {one}" for name, one in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
     return str(value)
 
 

@@ -83,6 +83,10 @@ def _run(words: "Sequence[str]") -> int:
         from corral.cli.help import show_command
 
         return show_command(invocation.command, as_json=asks_for_json(words))
+    if os.environ.get("CORRAL_URL"):
+        from corral.cli.from_afar import must_work_from_afar
+
+        must_work_from_afar(invocation.command)
     return invocation.command.run(invocation)
 
 

@@ -9,7 +9,7 @@ from corral.cli.output import GREEN, paint, plain, remark, say, takes_colour, wr
 from corral.cli.table import lines
 from corral.client.answers import Record, ask, ask_for_list
 from corral.client.start import ensure_daemon
-from corral.client.wire import somebody_listens, target
+from corral.client.wire import is_remote, somebody_listens, target
 from corral.domain.errors import NotFoundError, RefusedError, UnavailableError
 from corral.domain.host_names import SERVICE_FILE
 from corral.places import Places
@@ -139,7 +139,7 @@ def _host() -> Places:
 
 def _does_accounts(places: Places) -> bool:
     """True if groups and linger of this host can be changed: by root, where it is the host's own daemon."""
-    return places.of_host and os.geteuid() == 0
+    return places.of_host and os.geteuid() == 0 and not is_remote()
 
 
 def _path(user: str) -> str:

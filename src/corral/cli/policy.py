@@ -28,7 +28,8 @@ def check(invocation: Invocation) -> int:
         "owner_role": invocation.text("owner-role") or "",
     }
     teams, facts = invocation.texts("team"), _facts(invocation)
-    answer = _by_daemon(places, asked, teams, facts) if places.of_host else _here(places, asked, teams, facts)
+    ask = _by_daemon if places.of_host or os.environ.get("CORRAL_URL") else _here
+    answer = ask(places, asked, teams, facts)
     if invocation.json:
         write_json(answer)
     else:

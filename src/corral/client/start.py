@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from corral.client.wire import somebody_listens
+from corral.client.wire import is_remote, somebody_listens
 from corral.domain.errors import CorralError, UnavailableError
 from corral.places import Places
 
@@ -26,6 +26,8 @@ def ensure_daemon(places: Places) -> bool:
 
     `UnavailableError` if it ends or is not ready in time, with its last words.
     """
+    if is_remote():
+        return False  # that of another host is not ours to start
     if places.of_host:
         if somebody_listens(places):
             return False

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Protocol
 
+    from corral.client.remote import Remote
     from corral.places import Places
 
     class Hold(Protocol):
@@ -136,7 +137,11 @@ def stream(
 
 
 def somebody_listens(places: "Places") -> bool:
-    """True if a daemon takes connections at the instance's socket. Asks it nothing."""
+    """True if a daemon takes connections at the instance's socket. Asks it nothing. One of another host is not asked:
+    it is not ours to start.
+    """
+    if is_remote():
+        return True
     try:
         _connect(places).close()
     except DaemonAbsentError:
@@ -164,9 +169,10 @@ class Connection:
         self.buffer = b""
         #: For an answer that comes in chunks, as streams do.
         self.chunks: Chunks | None = None
-        self.socket = _connect(places)
+        remote = _remote()
+        self.socket = _connect(places) if remote is None else remote.connect(CONNECT_SECONDS)
         try:
-            self.send(_head(method, target, None if body is None else len(body), headers) + (body or b""))
+            self.send(_head(method, target, None if body is None else len(body), headers, remote) + (body or b""))
         except BaseException:
             self.close()
             raise
@@ -327,6 +333,20 @@ def whole(status: int, headers: dict[str, str], content: bytes) -> Response:
     return Response(status, headers, content)
 
 
+def is_remote() -> bool:
+    """True if the environment names the daemon of another host: `CORRAL_URL`."""
+    return bool(os.environ.get("CORRAL_URL"))
+
+
+def _remote() -> "Remote | None":
+    """The daemon of another host, if the environment names one."""
+    if not is_remote():
+        return None
+    from corral.client.remote import Remote
+
+    return Remote(os.environ["CORRAL_URL"])
+
+
 def _connect(places: "Places") -> "_socket.socket":
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -363,15 +383,18 @@ def _timeval(seconds: float) -> bytes:
     return whole.to_bytes(word, sys.byteorder) + micro.to_bytes(word, sys.byteorder)
 
 
-def _head(method: str, target: str, length: "int | None", headers: "Sequence[tuple[str, str]]") -> bytes:
+def _head(
+    method: str, target: str, length: "int | None", headers: "Sequence[tuple[str, str]]", remote: "Remote | None"
+) -> bytes:
     size = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
-    lines = [f"{method} {target} HTTP/1.1", "Host: corral", size, "Connection: close"]
+    host = ["Host: corral"] if remote is None else remote.head()
+    lines = [f"{method} {target} HTTP/1.1", *host, size, "Connection: close"]
     caller = _caller()
     # A name is always plain; anything else is not one, and must not become a header of its own.
     if caller and caller.isascii() and caller.isprintable():
         lines.append(f"X-Corral-Agent: {caller}")
     path = os.environ.get("CORRAL_CREDENTIAL_FILE")
-    if path:
+    if path and remote is None:  # it proves nothing anywhere else
         from corral.client.credential import shown
 
         if credential := shown(path):

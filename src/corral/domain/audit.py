@@ -29,6 +29,9 @@ OPENED = "audit.opened"
 RECOVERED = "audit.recovered"
 CLOSED = "audit.closed"
 
+#: So `via` of who asks over TCP begins.
+TCP = "tcp"
+
 Scalar = str | int | bool | None
 
 _HASH = b',"hash":"'
@@ -39,8 +42,8 @@ _HEX = frozenset("0123456789abcdef")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who did it: the OS user as the kernel names it, whether that is a member and of which role, and the agent and its
-    run, if any."""
+    """Who did it: the OS user as the kernel or a token names it, whether that is a member and of which role, and the
+    agent and its run, if any."""
 
     uid: int
     user: str
@@ -48,6 +51,8 @@ class Actor:
     role: str = ""
     agent: str = ""
     run: str = ""
+    #: How it was asked, if not by the socket: `tcp`, or with a token `tcp:` and its id. Other entries lack it.
+    via: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +163,7 @@ def _body(number: int, note: Note, previous: str) -> dict[str, object]:
 
 def _who_object(who: Actor) -> dict[str, object]:
     whose = {"uid": who.uid, "user": who.user, "member": who.member, "role": who.role}
-    return {**whose, "agent": who.agent, "run": who.run}
+    return {**whose, "agent": who.agent, "run": who.run, **({"via": who.via} if who.via else {})}
 
 
 def _on_object(on: Target) -> dict[str, object]:
@@ -205,6 +210,7 @@ def _entry(body: object) -> Entry:
                 role=_text(who.get("role", "")),
                 agent=_text(who["agent"]),
                 run=_text(who["run"]),
+                via=_text(who.get("via", "")),
             ),
             verb=_text(fields["verb"]),
             on=Target(kind=_text(on["kind"]), team=_text(on["team"]), agent=_text(on["agent"])),

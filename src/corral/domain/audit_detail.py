@@ -35,6 +35,7 @@ _SECRETS = re.compile(
     -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----.*            # keys in PEM
     | \b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}              # keys of model providers and of payment services
     | \b(?:gh[opsur]_|github_pat_|glpat-|xox[abeprs]-)[A-Za-z0-9_-]{10,}
+    | \bcorral_token_[0-9a-f]{12}_[A-Za-z0-9_-]{10,}     # our own
     | \b(?:AKIA|ASIA)[A-Z0-9]{16}\b
     | \beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.?[A-Za-z0-9_-]*   # JSON web tokens
     | \b(?:bearer|basic)\s+[A-Za-z0-9+/=._~-]{8,}
@@ -76,6 +77,7 @@ def bounded_actor(who: Actor) -> Actor:
         role=field_text(who.role),
         agent=field_text(who.agent),
         run=field_text(who.run),
+        via=field_text(who.via),
     )
 
 

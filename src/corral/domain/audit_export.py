@@ -60,6 +60,7 @@ def _facts(entry: Entry) -> dict[str, str]:
         "role": note.who.role,
         "agent": note.who.agent,
         "run": note.who.run,
+        **({"via": note.who.via} if note.who.via else {}),
         "verb": note.verb,
         "on_kind": note.on.kind,
         "on_team": note.on.team,

@@ -65,6 +65,12 @@ class DeniedError(RefusedError):
     code = "denied"
 
 
+class UnauthorisedError(RefusedError):
+    """Over TCP, nobody is known by the token that was shown, or none was. Nothing was changed."""
+
+    code = "unauthorised"
+
+
 class ResidueError(CorralError):
     """Something was left behind; the receipt names it."""
 

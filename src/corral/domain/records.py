@@ -213,6 +213,10 @@ class Who:
     agent: str = ""
 
 
+#: Somebody of whom nothing is known: over TCP, without a token that is good.
+NOBODY_KNOWN = Who(user="unknown", uid=-1)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
     """A place in the line of agents that wait to be started (`admission`)."""

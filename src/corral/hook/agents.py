@@ -29,6 +29,7 @@ def run(places: "Places", program: str, event: str) -> int:
     Never raises for what the agent said or for a daemon that is not there: an agent must not be stopped by its hook in
     any other way than its protocol has.
     """
+    os.environ.pop("CORRAL_URL", None)  # about files of this host, its own daemon is asked
     if sys.stdin is None or sys.stdin.isatty():
         raise WrongUseError(
             f"corral hook {program} takes what a coding agent says on standard input",

@@ -58,6 +58,7 @@ def main() -> "NoReturn":
     """Judge what git is about to do; ends the process."""
     hook, *words = sys.argv[1:]
     settings = Settings(words)
+    os.environ.pop("CORRAL_URL", None)  # about files of this host, its own daemon is asked
     try:
         code = judge(hook, settings)
     except (GitFailedError, CorralError, OSError) as error:

@@ -135,15 +135,16 @@ class Callers:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    def refused(self, who: Who, identity: Identity, verb: str, pid: int) -> None:
-        """Take down that somebody was not listened to."""
-        self._take_down(who, identity, verb, pid)
+    def refused(self, who: Who, identity: Identity, verb: str, pid: int, address: str = "") -> None:
+        """Take down that somebody was not listened to. Over TCP they have an address, and no pid."""
+        self._take_down(who, identity, verb, pid, address)
 
-    def hung_up(self, who: Who, why: str, pid: int) -> None:
+    def hung_up(self, who: Who, why: str, pid: int, address: str = "") -> None:
         """Take down that somebody was hung up on before it had asked for anything."""
-        self._take_down(who, Identity(kind=REFUSED, why=why), "", pid)
+        self._take_down(who, Identity(kind=REFUSED, why=why), "", pid, address)
 
-    def _take_down(self, who: Who, identity: Identity, verb: str, pid: int) -> None:
+    def _take_down(self, who: Who, identity: Identity, verb: str, pid: int, address: str) -> None:
+        # Not by address: of those somebody has as many as they like.
         now, about = time.monotonic(), (who.uid, identity.why)
         if now - self._journalled.get(about, -_AGAIN_SECONDS) < _AGAIN_SECONDS:
             return
@@ -151,5 +152,10 @@ class Callers:
             self._journalled.clear()
         self._journalled[about] = now
         team, _, agent = identity.agent.partition("/")
-        data: dict[str, object] = {"verb": verb, "why": identity.why, "pid": pid}
+        data: dict[str, object] = {
+            "verb": verb,
+            "why": identity.why,
+            "pid": pid,
+            **({"from": address} if address else {}),
+        }
         self._registry.note(who, NewEvent(event="caller.refused", team=team, agent=agent, outcome="refused", data=data))

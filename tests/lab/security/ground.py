@@ -52,6 +52,17 @@ answer = connection.getresponse()
 print(answer.status, answer.read().decode())
 sys.exit(answer.status >= 400)
 """
+#: The same over TCP: METHOD TARGET HEADER...
+_FAR = """
+import http.client, sys
+connection = http.client.HTTPConnection("127.0.0.1", %d, timeout=20)
+connection.request(sys.argv[1], sys.argv[2], None, dict(one.split(": ", 1) for one in sys.argv[3:]))
+answer = connection.getresponse()
+print(answer.status, answer.read().decode())
+sys.exit(answer.status >= 400)
+"""
+#: Where the daemon is reached by everybody on this host.
+PORT = 17700
 
 
 class Ground:
@@ -60,6 +71,9 @@ class Ground:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         (directory / "raw.py").write_text(_RAW)
+        (directory / "far.py").write_text(_FAR % PORT)
+        token, revoked = (json.loads(ANN.run("corral", "token", "add", "--json").stdout) for _ in range(2))
+        ANN.run("corral", "token", "rm", revoked["id"])
         _set_trap(directory / "trap")
         host = f"{ANN.runtime_dir}/corral-host"
         self.ended = Path(f"{host}/launch/shop/web.credential").read_text().strip()
@@ -69,6 +83,10 @@ class Ground:
         #: Variables of every attack.
         self.names = {
             "RAW": f"python3 {directory}/raw.py",
+            "FAR": f"python3 {directory}/far.py",
+            "TOKEN": token["token"],
+            "TOKEN_ID": token["id"],
+            "REVOKED": revoked["token"],
             "TRAP": f"{directory}/trap",
             "PID": str(self.pids["shop", "api"]),
             "KEEPER": str(keeper(ANN)),
@@ -132,6 +150,8 @@ def _set_trap(directory: Path) -> None:
 def attacked(directory: Path) -> Iterator[Ground]:
     """A server to attack, of which nothing is left."""
     with shared_server(ANN, BEN):
+        Path("/var/lib/corral/config.toml").write_text(f'[listen]\naddress = "127.0.0.1:{PORT}"\n')
+        system("systemctl", "restart", "corral.service")
         add_member(CLEO)
         try:
             repository(ANN, "shop")

@@ -32,6 +32,7 @@ _PATH = {
     "recording": "r1",
     "program": "claude",
     "user": "ben",
+    "token": "3f9a6c01d2e4",
 }
 _BODIES: dict[str, object] = {
     "execute": {"argv": ["true"]},
@@ -54,6 +55,7 @@ _BODIES: dict[str, object] = {
     "fail_task": {"token": 1},
     "answer_entry": {"say": "approve"},
     "member_add": {"role": "junior", "teams": ["shop"]},
+    "token_add": {"note": "laptop"},
     **{verb: {"team": "shop", "agents": ["a"]} for verb in ("stop", "restart", "remove", "pause", "resume")},
 }
 
