@@ -68,6 +68,11 @@ def test_a_name_that_is_anothers_is_refused(server: None, ann: User, ben: User) 
     error = json.loads(refused.stderr)["error"]
     assert (refused.returncode, error["code"], error["holder"]) == (4, "refused", "ann")
     assert {row["user"] for row in rows(ben)} == {"ann"}
+    # Nor when nothing of it runs: ann's tasks and messages are kept under that name.
+    down(ann, "shop")
+    left = up(ben, "shop", check=False)
+    error = json.loads(left.stderr)["error"]
+    assert (left.returncode, error["code"], error["holder"]) == (4, "refused", "ann")
 
 
 def test_a_keeper_that_is_killed_concerns_its_user_alone(server: None, ann: User, ben: User) -> None:
