@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
@@ -21,7 +20,6 @@ from corral.domain.terminals import TMUX
 from corral.failpoint import point
 from corral.keeper.activity import TeamActivity
 from corral.keeper.checks import TeamChecks
-from corral.keeper.confining import through
 from corral.keeper.containing import Containing, Level
 from corral.keeper.dialogs import TeamDialogs
 from corral.keeper.gates import TeamGates
@@ -34,6 +32,7 @@ from corral.keeper.ready_sight import eyes
 from corral.keeper.recorder import Recorders
 from corral.keeper.recordings import TeamRecordings
 from corral.keeper.runtimes import Runtimes, Views
+from corral.keeper.session_orders import session_order
 from corral.keeper.sessions import TeamSessions
 from corral.keeper.survivors import Survivors
 from corral.keeper.told_records import TeamRecords
@@ -231,7 +230,8 @@ class TeamKeeper:
             self._agents[launch.run] = launch.agent
             self._taken_over.add(launch.run)
             try:
-                wanted = self._order(launch, order, gated=gated)
+                note = self._containing.note(launch, order)
+                wanted = session_order(self._tools, self._launches, launch, note, gated=gated)
             except (OSError, CorralError) as error:
                 problems[launch.run] = error.message if isinstance(error, CorralError) else str(error)
                 continue
@@ -241,40 +241,6 @@ class TeamKeeper:
                 self.watch_ready(launch.ready_order)
             yield wanted
         point("keeper.launch_files_written")
-
-    def _order(self, launch: Launch, order: TeamOrder, *, gated: bool) -> SessionOrder:
-        if not os.path.isdir(launch.directory):
-            raise CorralError(f"its workspace {launch.directory} is not there")
-        # A restart by the supervisor goes on with the environment of then.
-        environment = launch.environment or self._launches.environment_of(launch.agent) or {}
-        path = self._launches.write(
-            agent=launch.agent,
-            run=launch.run,
-            command=launch.command,
-            shell=launch.shell,
-            working_directory=launch.directory,
-            environment=launch.environment,
-            gated=gated,
-            note=self._containing.note(launch, order),
-            terminal=launch.terminal == TMUX,
-            credential=launch.credential,
-            through=through(
-                self._tools,
-                launch.confines,
-                launch.bind,
-                workspace=launch.directory,
-                environment=environment,
-                own=self._launches.own_directory(launch.run),
-                credential=self._launches.credential_file(launch.agent),
-                command=() if launch.shell else launch.command,
-            ),
-        )
-        return SessionOrder(
-            agent=launch.agent,
-            run=launch.run,
-            launch_file=path,
-            stdin=launch.stdin,
-        )
 
     # Holding
 

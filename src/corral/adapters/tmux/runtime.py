@@ -16,14 +16,14 @@ from importlib.resources import files
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.ending import wait_gone
 from corral.adapters.procfs.programs import find_programs
-from corral.adapters.tmux import guests, identity
+from corral.adapters.tmux import arrangement, guests, identity
 from corral.adapters.tmux.birth import start_server
 from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlClient, TmuxRefusedError
 from corral.adapters.tmux.keyboard import type_into
 from corral.adapters.tmux.last_keys import last_key
 from corral.adapters.tmux.pane_keyboard import PaneKeyboard
 from corral.adapters.tmux.pane_table import LAST_OUTPUT_SECONDS, PaneTable
-from corral.adapters.tmux.panes import FORMAT, NEW_FORMAT, Census, Pane, new_pane, take_census
+from corral.adapters.tmux.panes import Census, Pane, new_pane
 from corral.adapters.tmux.probe import answer
 from corral.adapters.tmux.ringing import ring_clients
 from corral.adapters.tmux.screens import read_picture, read_screen, read_screens
@@ -34,10 +34,6 @@ from corral.ports.runs import ExitStatus
 from corral.ports.runtime import RuntimeListener, Screen, Session, SessionOrder, View
 from corral.ports.sessions import GuestTerminal, Picture, SeatOrder
 
-#: Agent names hold no underscore, so no agent can take this name.
-HUB = "_hub"
-COLUMNS, ROWS = 200, 50
-_NEW_HUB = ["new-session", "-s", HUB, "-x", str(COLUMNS), "-y", str(ROWS)]
 _SERVER_EXIT_SECONDS = 3.0
 #: Starting many sessions takes the server a while; more agents get more time.
 _START_SECONDS, _START_SECONDS_EACH = 10.0, 0.1
@@ -106,26 +102,26 @@ class TmuxRuntime:
 
     async def _refresh(self, client: ControlClient) -> None:
         """Learn which panes there are, also those an earlier keeper started, and have all of them recorded."""
-        census = await _census(client)
+        census = await arrangement.census(client)
         if census.homeless:
             census = await self._rehouse(client)
         self._table.take(census)
         if census.unlinked:
-            await client.try_many([[_link(window)] for window in census.unlinked])
+            await client.try_many([[arrangement.link(window)] for window in census.unlinked])
         await find_programs([pane.session for pane in self._panes.values()])
 
     async def _rehouse(self, client: ControlClient) -> Census:
         """Give panes whose session was killed one again, by the same name. Their programs do not notice."""
         async with self._rehousing:  # two who do it at once would link a window twice
-            homeless = (await _census(client)).homeless
-            outcomes = await client.try_many([_new_home(pane) for pane in homeless])
+            homeless = (await arrangement.census(client)).homeless
+            outcomes = await client.try_many([arrangement.new_home(pane) for pane in homeless])
             refused = [
                 pane for pane, outcome in zip(homeless, outcomes, strict=True) if isinstance(outcome, TmuxRefusedError)
             ]
             # Somebody has taken the name meanwhile: then that session shows the agent as well.
             shown = [["link-window", "-s", pane.window_id, "-t", f"={pane.session.agent}:"] for pane in refused]
             await client.try_many([[link] for link in shown])
-            return await _census(client)
+            return await arrangement.census(client)
 
     # Starting
 
@@ -160,7 +156,7 @@ class TmuxRuntime:
                 wanted.append(order)
                 if order.run not in self._panes:
                     new.append(order.run)
-                    yield _new_session(order)
+                    yield arrangement.new_session(order)
 
         outcomes = dict(zip(new, await client.try_in_waves(groups(), _START_SECONDS, _START_SECONDS_EACH), strict=True))
         results: list[Session | str] = []
@@ -285,7 +281,7 @@ class TmuxRuntime:
         client = await self._connect(create=False)
         panes = [self._panes[run] for run in runs if run in self._panes]
         if client is not None and panes:
-            await client.try_many(_calming(panes))
+            await client.try_many(arrangement.calming(panes))
 
     def unwatch(self, runs: Sequence[str]) -> None:
         """See `Runtime.unwatch`."""
@@ -318,9 +314,7 @@ class TmuxRuntime:
             self._table.forget(pane.session.run)
         if panes and self._client is not None and not self._client.closed:
             # Refused means that it is gone already, which is what was wanted.
-            await self._client.try_many(
-                [*_calming(panes), *([[verb, "-t", target]] for pane in panes for verb, target in _taking_away(pane))]
-            )
+            await self._client.try_many([*arrangement.calming(panes), *arrangement.taking_away(panes)])
 
     async def end_server(self, *, answers: bool) -> None:
         """See `Runtime.end_server`. tmux is asked; a server that does not go is ended by its proved pid."""
@@ -334,7 +328,7 @@ class TmuxRuntime:
         if client is not None:
             try:
                 await client.try_many(
-                    [*_calming(self._panes.values()), [["kill-server"]]], seconds=_SERVER_EXIT_SECONDS
+                    [*arrangement.calming(self._panes.values()), [["kill-server"]]], seconds=_SERVER_EXIT_SECONDS
                 )
             except CorralError:
                 client.close()  # closed under the answer, as it should, or silent: the pid tells
@@ -402,13 +396,13 @@ class TmuxRuntime:
         if new:
             await start_server([*base, "-D"], self._socket_path, environment)
             self._is_new = True
-            argv = [*base, "-N", "-C", *_NEW_HUB, "exec cat"]
+            argv = [*base, "-N", "-C", *arrangement.NEW_HUB, "exec cat"]
         else:
-            has_hub = [*base, "-N", "has-session", "-t", f"={HUB}"]
+            has_hub = [*base, "-N", "has-session", "-t", f"={arrangement.HUB}"]
             if await answer(has_hub, environment, ANSWER_SECONDS) != 0:
                 # Somebody ended it. Everything else is where it was.
-                await answer([*base, "-N", *_NEW_HUB, "-d", "exec cat"], environment, ANSWER_SECONDS)
-            argv = [*base, "-C", "-N", "attach-session", "-t", f"={HUB}"]
+                await answer([*base, "-N", *arrangement.NEW_HUB, "-d", "exec cat"], environment, ANSWER_SECONDS)
+            argv = [*base, "-C", "-N", "attach-session", "-t", f"={arrangement.HUB}"]
         client = await ControlClient.open(
             argv, environment, self._table.output, self._paused, self._closed, self._answers_again, self._table.resized
         )
@@ -446,46 +440,3 @@ class TmuxRuntime:
 
     def _answers_again(self) -> None:
         self._listener.server_changed("it answers again")
-
-
-async def _census(client: ControlClient) -> Census:
-    (lines,) = await client.ask(["list-panes", "-a", "-F", FORMAT])
-    return take_census(lines, HUB)
-
-
-def _new_session(order: SessionOrder) -> list[list[str]]:
-    return [
-        [
-            "new-session", "-d", "-s", order.agent, "-n", "agent", "-x", str(COLUMNS), "-y", str(ROWS),
-            "-P", "-F", NEW_FORMAT, "/bin/sh", order.launch_file,
-        ],
-        # Linked in the same sequence, before tmux can read the pane: not a byte is missed.
-        _link(f"={order.agent}:"),
-    ]  # fmt: skip
-
-
-def _link(window: str) -> list[str]:
-    return ["link-window", "-d", "-s", window, "-t", f"={HUB}:"]
-
-
-def _new_home(pane: Pane) -> list[list[str]]:
-    """A session needs a window from the start: one that the agent's takes the place of, before anybody sees it."""
-    name = pane.session.agent
-    return [
-        ["new-session", "-d", "-s", name, "-x", str(COLUMNS), "-y", str(ROWS), "exec cat"],
-        ["link-window", "-k", "-s", pane.window_id, "-t", f"={name}:^"],
-    ]
-
-
-def _calming(panes: Iterable[Pane]) -> list[list[list[str]]]:
-    """tmux 3.3a and 3.4 tell a dead pane that it gains or loses the focus, if its program had asked, and crash.
-
-    That happens to whoever is attached, when it is taken away as well. A terminal that is reset tells nothing any more.
-    """
-    return [[["send-keys", "-R", "-t", pane.pane_id]] for pane in panes]
-
-
-def _taking_away(pane: Pane) -> list[tuple[str, str]]:
-    # In this order: the other way round, tmux 3.3a crashes if the session has another window with a dead pane.
-    home = [("kill-session", pane.session_id)] if pane.session_id else []
-    return [*home, ("kill-window", pane.window_id)]
