@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from corral.adapters.audit.reading import Reader
     from corral.domain.audit_verify import Report
     from corral.service.audit import Audit
+    from corral.service.witness import WitnessedStore
 
 
 async def open_audit(places: Places, instance: str, *, shared: bool = False) -> Audit | None:
@@ -37,6 +38,13 @@ async def open_audit(places: Places, instance: str, *, shared: bool = False) -> 
     if terms.checkpoint_command or terms.checkpoint_directory:
         shipping = Shipping(Shipper(terms.checkpoint_command, terms.checkpoint_directory))
     return Audit(trail, terms, time.time, shipping)
+
+
+def hear_acts(store: WitnessedStore, audit: Audit) -> None:
+    """Have in the trail what Corral does by itself."""
+    from corral.service.audit_acts import ActsOfCorral
+
+    store.listen(ActsOfCorral(audit).hear)
 
 
 def verify(path: str, *, shipped: str, keys: list[str]) -> Report:

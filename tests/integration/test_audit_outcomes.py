@@ -95,3 +95,22 @@ def test_a_stream_has_its_outcome_when_it_is_over(audited: Instance) -> None:
     audited.run("events", "-n", "1")
     assert [entry["detail"] for entry in listed(audited, 4, "--verb", "events")[2:]] == [{}, {}]
     audited.run("down", "-t", "shop")
+
+
+def test_a_restart_by_policy_is_in_the_trail_of_its_agent(audited: Instance) -> None:
+    restart = 'restart = { policy = "on-failure", attempts = 2, delay = "50ms" }'
+    audited.spec(
+        f'[team]\nname = "shop"\n[agents.crash]\ncommand = "sleep 0.3; exit 3"\nworkspace = "shared"\n{restart}\n'
+    )
+    audited.run("up", check=False)
+    acts = listed(audited, 2, "--agent", "shop/crash", "--verb", "agent.starting")
+    # The first start was asked for; both restarts were not.
+    assert {(entry["who"]["user"], entry["rule"], entry["allowed"]) for entry in acts} == {
+        ("corral", "supervision", True)
+    }
+    assert len({entry["detail"]["run"] for entry in acts}) == 2
+    verbs = [entry["verb"] for entry in listed(audited, 5, "--agent", "crash")]
+    assert verbs.count("agent.starting") == 2
+    assert "up" in verbs
+    assert "agent.started" in verbs
+    audited.run("down", "-t", "shop")
