@@ -14,7 +14,7 @@ from corral.places import Places
 
 if TYPE_CHECKING:
     from corral.adapters.audit.reading import Reader
-    from corral.domain.audit_verify import Report
+    from corral.domain.audit_verify import Report, Writer
     from corral.service.audit import Audit
     from corral.service.witness import WitnessedStore
 
@@ -47,11 +47,11 @@ def hear_acts(store: WitnessedStore, audit: Audit) -> None:
     store.listen(ActsOfCorral(audit).hear)
 
 
-def verify(path: str, *, shipped: str, keys: list[str]) -> Report:
+def verify(path: str, *, shipped: str, keys: list[str], writer: Writer) -> Report:
     """Verify the trail at `path`."""
     from corral.adapters.audit.verifying import verify
 
-    return verify(path, shipped=shipped, keys=keys)
+    return verify(path, shipped=shipped, keys=keys, writer=writer)
 
 
 def public_key(path: str) -> bytes | None:

@@ -27,7 +27,7 @@ from corral.supervise.registry import Registry
 _encode = msgspec.json.Encoder().encode
 
 #: Status of an answer for each code of the error tree; anything else is a failure of ours.
-_STATUS = {2: 400, 3: 404, 4: 409, 5: 500, 6: 503}
+_STATUS = {2: 400, 3: 404, 4: 409, 5: 500, 6: 503, 7: 409}
 
 #: In the answer to `ps`: how many agents wait for a person.
 WAITING_HEADER = "x-corral-waiting"

@@ -336,6 +336,11 @@ class Audit:
 
     # Reading
 
+    @property
+    def head(self) -> tuple[int, str]:
+        """The last entry that was written: its number and its hash."""
+        return self._trail.head
+
     async def read(
         self,
         wanted: Wanted,
