@@ -126,6 +126,7 @@ class _TwoWay(Lasting, Response):
                         self._told_refused = self._joined.refused
                         await say_refused(self._told_refused)
         except CorralError as error:
+            self.over(Ending(error=error))
             self._joined.why = error.message
         await self._joined.leave()
 

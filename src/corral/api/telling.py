@@ -50,6 +50,9 @@ class Acted:
     def ended(self, ending: Ending) -> str:
         decision, done = self._decision, self._audit.done
         whole, parts = came_of(decision.note.verb, ending)
+        if not parts and len(self._rows) == 1:  # as of most requests
+            done(decision, whole.word, whole.detail)
+            return decision.trace
         of_agents = {(part.team, part.agent): part.outcome for part in parts}
         named = {(on.team, on.agent): (on, rule) for on, rule in self._rows}
         for (team, agent), outcome in of_agents.items():

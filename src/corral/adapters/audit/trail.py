@@ -18,6 +18,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from corral.adapters.audit import ends, retention
@@ -32,6 +33,23 @@ from corral.domain.timestamps import timestamp
 from corral.failpoint import point
 
 log = logging.getLogger("corral.audit")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """An open file, to find out whether it is still the one at its path."""
+
+    path: str
+    device: int
+    inode: int
+
+    @classmethod
+    def of(cls, handle: int, path: str) -> _File:
+        info = os.fstat(handle)
+        return cls(path, info.st_dev, info.st_ino)
+
+
+_NO_FILE = _File("", 0, 0)
 
 
 class Trail:
@@ -54,8 +72,8 @@ class Trail:
         self._size = 0
         self._handle = -1
         self._checkpoints = -1
-        #: Where the two are expected to be.
-        self._paths = ("", "")
+        #: What the two are, and where they are expected to be.
+        self._files = (_NO_FILE, _NO_FILE)
         #: Held while the handle that is written to changes.
         self._changing = threading.Lock()
         #: Why nothing more can be written by this process.
@@ -147,7 +165,7 @@ class Trail:
             line, digest = sealed(number, note, digest)
             lines.append(line)
         data = b"".join(lines)
-        self._must_be_there(self._handle, self._paths[0], self._size, self._size)
+        self._must_be_there(self._files[0], self._size, self._size)
         point("audit.appending")
         try:
             write_all(self._handle, data)
@@ -185,10 +203,10 @@ class Trail:
         """
         with self._changing:
             # What is written meanwhile makes it longer.
-            number, handle, path, size = self.number, os.dup(self._handle), self._paths[0], self._size
+            number, handle, file, size = self.number, os.dup(self._handle), self._files[0], self._size
         try:
             os.fdatasync(handle)
-            self._must_be_there(handle, path, size)
+            self._must_be_there(file, size)
         except OSError as error:
             self._broken = cannot_be_written(self._directory.path, error)
             raise self._broken from error
@@ -197,24 +215,23 @@ class Trail:
         point("audit.synced")
         return number
 
-    def _must_be_there(self, handle: int, path: str, least: int, most: int | None = None) -> None:
+    def _must_be_there(self, file: _File, least: int, most: int | None = None) -> None:
         """Raise, and write nothing more, if the file at the path is not the one that is open, or is not as long as what
         was written to it: entries that nobody finds are not written down."""
-        ours = os.fstat(handle)
         try:
-            there = os.stat(path, follow_symlinks=False)
+            there = os.stat(file.path, follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
             there = None
         if there is None:
             what = "was removed"
-        elif (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+        elif there.st_ino != file.inode or there.st_dev != file.device:
             what = "was replaced"
         elif there.st_size < least or (most is not None and there.st_size > most):
             what = f"has {there.st_size} bytes, and {least} were written to it"
         else:
             return
         self._broken = BrokenTrailError(
-            f"{path} {what} while the daemon writes to it, and what cannot be audited is not done",
+            f"{file.path} {what} while the daemon writes to it, and what cannot be audited is not done",
             f"corral audit verify says more. Keep the directory as it is, elsewhere, and end the daemon by a signal "
             f"(systemctl stop corral, or kill {os.getpid()}): a new trail begins with the next start",
         )
@@ -249,7 +266,7 @@ class Trail:
 
     def _write_checkpoint(self, line: bytes) -> None:
         size = os.fstat(self._checkpoints).st_size
-        self._must_be_there(self._checkpoints, self._paths[1], 0)
+        self._must_be_there(self._files[1], 0)
         point("audit.signing")
         try:
             write_all(self._checkpoints, line)
@@ -301,7 +318,10 @@ class Trail:
             old = (self._handle, self._checkpoints)
             self._segment, self._handle, self._checkpoints = start, handle, checkpoints
             self._size, self._begun = os.fstat(handle).st_size, 0.0
-            self._paths = (self._directory.path_of(start), self._directory.path_of(start, CHECKPOINTS))
+            self._files = (
+                _File.of(handle, self._directory.path_of(start)),
+                _File.of(checkpoints, self._directory.path_of(start, CHECKPOINTS)),
+            )
         for one in old:
             if one >= 0:
                 os.close(one)
