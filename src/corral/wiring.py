@@ -132,7 +132,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.service.witness import WitnessedStore
     from corral.supervise.registry import Registry
     from corral.supervise.supervisor import Supervisor
-    from corral.wiring_audit import open_audit
+    from corral.wiring_audit import hear_acts, open_audit
     from corral.wiring_policy import authority_of, open_door, shared_of
     from corral.wiring_tcp import open_network
 
@@ -194,6 +194,8 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         looking_after = LookingAfter(context, ledger, clock, holding, sends, notifier.tell)
         store.listen(looking_after.attendance.hear)
         store.listen(registry.hear)
+        if audit is not None:
+            hear_acts(store, audit)
         await ledger.load()
         await ports.settle()
         linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)

@@ -14,8 +14,9 @@ from corral.places import Places
 
 if TYPE_CHECKING:
     from corral.adapters.audit.reading import Reader
-    from corral.domain.audit_verify import Report
+    from corral.domain.audit_verify import Report, Writer
     from corral.service.audit import Audit
+    from corral.service.witness import WitnessedStore
 
 
 async def open_audit(places: Places, instance: str, *, shared: bool = False) -> Audit | None:
@@ -39,11 +40,18 @@ async def open_audit(places: Places, instance: str, *, shared: bool = False) -> 
     return Audit(trail, terms, time.time, shipping)
 
 
-def verify(path: str, *, shipped: str, keys: list[str]) -> Report:
+def hear_acts(store: WitnessedStore, audit: Audit) -> None:
+    """Have in the trail what Corral does by itself."""
+    from corral.service.audit_acts import ActsOfCorral
+
+    store.listen(ActsOfCorral(audit).hear)
+
+
+def verify(path: str, *, shipped: str, keys: list[str], writer: Writer) -> Report:
     """Verify the trail at `path`."""
     from corral.adapters.audit.verifying import verify
 
-    return verify(path, shipped=shipped, keys=keys)
+    return verify(path, shipped=shipped, keys=keys, writer=writer)
 
 
 def public_key(path: str) -> bytes | None:

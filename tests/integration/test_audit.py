@@ -9,17 +9,14 @@ from typing import Any
 import pytest
 
 from tests.faults.support.population import kill_daemon
+from tests.support.audited import listed, start_audited
 from tests.support.instance import Instance
 from tests.support.waiting import wait_for
 
 
 @pytest.fixture
 def audited(instance: Instance) -> Instance:
-    home = Path(instance.home)
-    home.mkdir(mode=0o700)
-    (home / "config.toml").write_text("[audit]\nenabled = true\ncheckpoint_every = '1s'\n")
-    instance.run("daemon", "start")
-    return instance
+    return start_audited(instance)
 
 
 def _directory(instance: Instance) -> Path:
@@ -37,15 +34,7 @@ def _ask(instance: Instance, head: str) -> bytes:
 
 
 def _listed(instance: Instance, verb: str, count: int) -> list[dict[str, Any]]:
-    """The entries of a verb, once there are so many: what nobody waits for is written a moment later."""
-    found: list[dict[str, Any]] = []
-
-    def look() -> bool:
-        found[:] = instance.json("audit", "ls", "-n", "all", "--verb", verb)
-        return len(found) >= count
-
-    wait_for(look, 20, f"{count} entries of {verb}")
-    return found
+    return listed(instance, count, "--verb", verb)
 
 
 def test_every_request_is_in_the_trail_with_who_what_and_what_came_of_it(audited: Instance) -> None:

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Container, Itera
 from typing import Any
 
 import msgspec
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from corral.api.access_answers import access_object, access_words
+from corral.api.lasting import MEDIA_TYPE, Ending, Flow, Work
 from corral.background import Background
 from corral.domain.activity import NOT_KNOWN, Activity
 from corral.domain.dependencies import is_ready
@@ -26,7 +27,7 @@ from corral.supervise.registry import Registry
 _encode = msgspec.json.Encoder().encode
 
 #: Status of an answer for each code of the error tree; anything else is a failure of ours.
-_STATUS = {2: 400, 3: 404, 4: 409, 5: 500, 6: 503}
+_STATUS = {2: 400, 3: 404, 4: 409, 5: 500, 6: 503, 7: 409}
 
 #: In the answer to `ps`: how many agents wait for a person.
 WAITING_HEADER = "x-corral-waiting"
@@ -47,10 +48,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every answer that is a class: all keys are always there, but for those that are unset."""
 
 
-class _Document(Response):
+class Document(Response):
     """Says no more of itself than it has to: most of what is answered is one of these, and short."""
 
     media_type = "application/json"
+    #: What it tells, where the audit trail is to know what came of each of several things.
+    result: object = None
 
     def init_headers(self, headers: Mapping[str, str] | None = None) -> None:  # noqa: ARG002 - there are no others
         self.raw_headers = [(b"content-length", b"%d" % len(self.body)), (b"content-type", b"application/json")]
@@ -58,18 +61,33 @@ class _Document(Response):
 
 def json(value: object, status: int = 200) -> Response:
     """One JSON document."""
-    return _Document(_encode(value), status)
+    return Document(_encode(value), status)
+
+
+def json_of_several(value: object) -> Response:
+    """One JSON document about what became of several things."""
+    document = Document(_encode(value), 200)
+    document.result = value
+    return document
 
 
 def failure(error: CorralError) -> Response:
     """The error object of the contract."""
     said: dict[str, object] = {"error": error.as_json()}
+    response = json(said, status_of(error))
     if isinstance(error, UnauthorisedError):
-        response = json(said, 401)
         # Whoever has no token does not keep a connection either.
         response.raw_headers.extend(((b"www-authenticate", b"Bearer"), (b"connection", b"close")))
-        return response
-    return json(said, 403 if isinstance(error, DeniedError) else _STATUS.get(error.exit_code, 500))
+    return response
+
+
+def status_of(error: Exception) -> int:
+    """The status of the answer that an error is."""
+    if isinstance(error, UnauthorisedError):
+        return 401
+    if not isinstance(error, CorralError):
+        return 500
+    return 403 if isinstance(error, DeniedError) else _STATUS.get(error.exit_code, 500)
 
 
 def lines(values: AsyncIterator[Any]) -> Response:
@@ -80,9 +98,31 @@ def lines(values: AsyncIterator[Any]) -> Response:
             async for value in values:
                 yield _encode(value) + b"\n"
         except CorralError as error:
+            flow.over(Ending(error=error))
             yield last_line(error)
+        except Exception as error:
+            flow.over(Ending(error=error))
+            raise
+        flow.over(Ending())
 
-    return StreamingResponse(stream(), media_type="application/x-ndjson")
+    flow = Flow(stream(), media_type=MEDIA_TYPE)
+    return flow
+
+
+def pieces(data: AsyncIterator[bytes]) -> Response:
+    """Lines that are there as bytes; an error in between breaks them off."""
+
+    async def stream() -> AsyncIterator[bytes]:
+        try:
+            async for piece in data:
+                yield piece
+        except Exception as error:
+            flow.over(Ending(error=error))
+            raise
+        flow.over(Ending())
+
+    flow = Flow(stream(), media_type=MEDIA_TYPE)
+    return flow
 
 
 def last_line(error: CorralError) -> bytes:
@@ -97,10 +137,13 @@ def work(background: Background, do: Callable[[Tell], Awaitable[object]]) -> Res
     async def run() -> None:
         try:
             result = await do(lambda progress: queue.put_nowait({"progress": _progress(progress)}))
+            answer.over(Ending(result=result))
             queue.put_nowait({"result": result})
         except CorralError as error:
+            answer.over(Ending(error=error))
             queue.put_nowait({"error": error.as_json()})
         except Exception as error:
+            answer.over(Ending(error=error))
             queue.put_nowait(
                 {"error": CorralError(f"the daemon failed: {outline(error)}", "its log has more").as_json()}
             )
@@ -115,8 +158,9 @@ def work(background: Background, do: Callable[[Tell], Awaitable[object]]) -> Res
             if "progress" not in pieces[-1]:
                 return
 
+    answer = Work(stream(), media_type=MEDIA_TYPE)
     background.spawn(run(), name="work")
-    return StreamingResponse(stream(), media_type="application/x-ndjson")
+    return answer
 
 
 def _progress(progress: Progress) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Which entries of the audit trail somebody may read, where a policy says so: whose an entry is is who did it.
 
 What a person did is theirs, and so is what their agents did. What was done to something of theirs by somebody else is
-that person's.
+that person's; what Corral itself did to it is theirs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from corral.api import requests
 from corral.api.audit_routes import Sight
-from corral.domain.audit import Actor, Entry
+from corral.domain.audit import ITSELF, Entry
 from corral.service.authority import Asking, Authority
 
 _VERB = "read_audit"
@@ -47,22 +47,29 @@ class _Seen:
         if now - self._since > _FRESH_SECONDS:
             self._answers.clear()
             self._since = now
-        who = entry.note.who
-        key = (who.user, who.agent)
+        key = _whose(entry)
         if key not in self._answers:
             try:
-                self._answers[key] = asyncio.run_coroutine_threadsafe(self._decide(who), self._loop).result(_SECONDS)
+                self._answers[key] = asyncio.run_coroutine_threadsafe(self._decide(*key), self._loop).result(_SECONDS)
             except TimeoutError:
                 self._answers[key] = False
         return self._answers[key]
 
-    async def _decide(self, who: Actor) -> bool:
+    async def _decide(self, user: str, agent: str) -> bool:
         asking, authority = self._asking, self._asking.authority
 
         def look() -> bool:
-            if who.agent:
-                team, _, agent = who.agent.partition("/")
-                return asking.decision(_VERB, authority.target(team, agent)).allow
-            return asking.decision(_VERB, authority.person(who.user)).allow
+            if agent:
+                team, _, name = agent.partition("/")
+                return asking.decision(_VERB, authority.target(team, name)).allow
+            return asking.decision(_VERB, authority.person(user)).allow
 
         return await asking.settled(look)
+
+
+def _whose(entry: Entry) -> tuple[str, str]:
+    """The user, and the agent if it was one, that an entry belongs to."""
+    who, on = entry.note.who, entry.note.on
+    if who == ITSELF and on.team:
+        return who.user, f"{on.team}/{on.agent}"
+    return who.user, who.agent

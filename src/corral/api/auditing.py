@@ -2,29 +2,23 @@
 
 A request that acts is in the trail before its handler runs, and on the disk before it is answered; what came of it is a
 second entry with the same trace id. A request that only reads has one entry, with its outcome, written when it is
-answered. Where an answer is a stream, its outcome is that it began. The trace id is in the answer's head.
+answered. Where an answer is a stream, or tells of work that goes on, its outcome is how that ended (`api.telling`). The
+trace id is in the answer's head.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
-from corral.api import answers, requests
+from corral.api import requests
 from corral.api.endpoint import Endpoint
 from corral.api.router import Handler
 from corral.domain.audit import AGENT, HOST, TEAM, Actor, Target
-from corral.domain.errors import CorralError
 from corral.service.audit import Audit
 
-#: In every answer that has been audited: the trace id of its entries.
-TRACE_HEADER = b"x-corral-trace"
 #: What is asked for in a way that no route fits.
 UNKNOWN = "unknown"
-#: The outcome of a request whose caller went away before it was answered.
-LEFT = "left"
 #: The rule, while nobody but the kernel decides who may connect.
 _SOCKET_RULE = "socket"
 #: They come as questions, and let somebody type.
@@ -70,50 +64,25 @@ def target(request: Request) -> Target:
 
 
 def _acting(audit: Audit, verb: str, handler: Handler) -> Handler:
+    from corral.api.telling import Acted, told
+
     async def audited(request: Request) -> Response:
-        decision = await audit.decided(actor(request), verb, target(request), allowed=True, rule=_SOCKET_RULE)
-
-        def tell(outcome: str, detail: dict[str, object]) -> str:
-            audit.done(decision, outcome, detail)
-            return decision.trace
-
+        on = target(request)
+        decision = await audit.decided(actor(request), verb, on, allowed=True, rule=_SOCKET_RULE)
         try:
-            response = await told(handler(request), tell)
-        except Exception:
+            return await told(handler(request), Acted(audit, decision, [(on, _SOCKET_RULE)]))
+        finally:
             await audit.durable(decision)
-            raise
-        await audit.durable(decision)
-        return response
 
     return audited
 
 
 def _reading(audit: Audit, verb: str, handler: Handler) -> Handler:
+    from corral.api.telling import Read, told
+
     async def audited(request: Request) -> Response:
         await audit.ready()
-
-        def tell(outcome: str, detail: dict[str, object]) -> str:
-            who, on = actor(request), target(request)
-            return audit.noted(who, verb, on, rule=_SOCKET_RULE, outcome=outcome, detail=detail)
-
-        return await told(handler(request), tell)
+        rows = [(target(request), _SOCKET_RULE)]
+        return await told(handler(request), Read(audit, actor(request), verb, rows))
 
     return audited
-
-
-async def told(answer: Awaitable[Response], tell: Callable[[str, dict[str, object]], str]) -> Response:
-    """The answer, with its trace id, once `tell` knows what it is. What the handler raises is told of and raised."""
-    try:
-        response = await answer
-    except CorralError as error:
-        tell(str(answers.failure(error).status_code), {"error": error.code})
-        raise
-    except ClientDisconnect:
-        tell(LEFT, {})
-        raise
-    except Exception as error:
-        tell("500", {"error": type(error).__name__})
-        raise
-    trace = tell(str(response.status_code), {})
-    response.raw_headers.append((TRACE_HEADER, trace.encode("ascii")))
-    return response

@@ -21,7 +21,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from corral.api import answers, requests
 from corral.api.about import About, Case, Finder, pinned
@@ -36,9 +36,11 @@ from corral.api.about_table import (
     STREAMED_BODIES,
     Table,
 )
-from corral.api.auditing import LEFT, UNKNOWN, acts, target, told
-from corral.api.endpoint import STREAM, WORK, Endpoint
+from corral.api.auditing import UNKNOWN, acts, target
+from corral.api.endpoint import STREAM, Endpoint
+from corral.api.lasting import LEFT, Ending, Flow
 from corral.api.router import Handler
+from corral.api.telling import Acted, Read, told
 from corral.domain import audit as entries
 from corral.domain.errors import CorralError, DeniedError, NotFoundError
 from corral.domain.policy import HOST, PERSON, TEAM, Decision, Target
@@ -86,16 +88,9 @@ class Ruling:
         """The query as the handler is to read it."""
         return pinned(self.query, self.about.pins)
 
-    def tell(self, audit: Audit, verb: str) -> Callable[[str, dict[str, object]], str]:
-        """Writes down what came of it, where it is only read: the trace id."""
-
-        def noted(outcome: str, detail: dict[str, object]) -> str:
-            (on, rule), *more = self.rows
-            if more:
-                detail = {**detail, "and": len(more)}
-            return audit.noted(self.actor, verb, on, rule=rule, outcome=outcome, detail=detail)
-
-        return noted
+    def sheet(self, audit: Audit, verb: str) -> Read:
+        """For what comes of it, where it is only read."""
+        return Read(audit, self.actor, verb, self.rows)
 
 
 class Authorising:
@@ -154,7 +149,7 @@ class Authorising:
                 request.scope["query_string"] = ruling.pinned
             if verb in LISTS:
                 request.scope[requests.SIGHT] = AskedSight(self.asking(request), verb)
-            return await handler(request) if audit is None else await told(handler(request), ruling.tell(audit, verb))
+            return await handler(request) if audit is None else await told(handler(request), ruling.sheet(audit, verb))
 
         return quickly
 
@@ -237,11 +232,11 @@ class _Request:
             response = await handler(self._request)
         elif not acts(self._endpoint):
             self._fix(ruling.about)
-            response = await told(handler(self._request), ruling.tell(audit, self._verb))
+            response = await told(handler(self._request), ruling.sheet(audit, self._verb))
         else:
             response = await self._act(audit, ruling, handler)
-        if isinstance(response, StreamingResponse) and self._endpoint.how != WORK and self._verb not in LISTS:
-            response.body_iterator = self._while_allowed(response.body_iterator, ruling.about)
+        if isinstance(response, Flow) and self._verb not in LISTS:
+            response.body_iterator = self._while_allowed(response, response.body_iterator, ruling.about)
         return response
 
     async def _first_ruling(self) -> Ruling:
@@ -323,13 +318,14 @@ class _Request:
             raise await self._told_error(error) from None
         await self._refuse(ruling)
 
-    async def _while_allowed(self, pieces: AsyncIterable[Any], about: About) -> AsyncIterator[Any]:
+    async def _while_allowed(self, flow: Flow, pieces: AsyncIterable[Any], about: About) -> AsyncIterator[Any]:
         """A stream, as long as whoever hears it may. Asked again now and then, with what comes."""
         still = self._while_under_way(about)
         async for piece in pieces:
             try:
                 await still()
             except DeniedError as error:
+                flow.over(Ending(error=error))
                 yield answers.last_line(error)
                 return
             yield piece
@@ -411,13 +407,8 @@ class _Request:
             await self._refuse(now)
             ruling = now
         self._fix(ruling.about)
-
-        def tell(outcome: str, detail: dict[str, object]) -> str:
-            audit.done(decision, outcome, detail)
-            return decision.trace
-
         try:
-            return await told(handler(self._request), tell)
+            return await told(handler(self._request), Acted(audit, decision, ruling.rows))
         finally:
             await audit.durable(decision)
 

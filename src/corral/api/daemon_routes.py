@@ -39,6 +39,11 @@ class DaemonApi:
                 "keeper": keepers.presence,
                 **({"listening": listening} if listening else {}),
                 **({"keepers": keepers.presences} if keepers.shared else {}),
+                **(
+                    {"audit": dict(zip(("number", "hash"), services.audit.head, strict=True))}
+                    if services.audit is not None
+                    else {}
+                ),
             }
         )
 

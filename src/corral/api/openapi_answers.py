@@ -21,6 +21,13 @@ class Told(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Base of them: these keys, and no others."""
 
 
+class AuditHead(Told, frozen=True):
+    """The last entry of the audit trail."""
+
+    number: int
+    hash: str
+
+
 class Health(Told, frozen=True):
     """How the daemon is."""
 
@@ -38,6 +45,9 @@ class Health(Told, frozen=True):
     ] = UNSET
     keepers: Annotated[
         dict[str, str] | UnsetType, Meta(description="on a shared server: the same by OS user, of all that teams need")
+    ] = UNSET
+    audit: Annotated[
+        AuditHead | UnsetType, Meta(description="if there is an audit trail: the last entry that was written to it")
     ] = UNSET
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from corral.api import answers, recording_answers, requests
 from corral.domain.records import Agent
@@ -27,7 +27,7 @@ class RecordingApi:
     async def read_recording(self, request: Request) -> Response:
         recording = request.path_params["recording"]
         pieces = await self._recordings.read(requests.caller(request), self._agent(request), recording)
-        return StreamingResponse(pieces, media_type="application/x-ndjson")
+        return answers.pieces(pieces)
 
     def _agent(self, request: Request) -> Agent:
         return find_agent(

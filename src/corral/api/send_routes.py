@@ -52,7 +52,7 @@ class SendApi:
         role = requests.text(request, "role")
         who = requests.caller(request)
         work = self._broadcast(who, team, raw, role=role, enter=True, state=state, seconds=seconds)
-        return answers.json(Broadcasted(team=team.name, receipts=await while_heard(request, work)))
+        return answers.json_of_several(Broadcasted(team=team.name, receipts=await while_heard(request, work)))
 
 
 def _wait(request: Request, state: str, seconds: float) -> tuple[str, float]:

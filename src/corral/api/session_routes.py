@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from corral.api import answers, requests, session_answers
+from corral.api.lasting import LEFT, Ending, Lasting
 from corral.api.session_answers import Line, SteerBody
 from corral.domain.errors import CorralError, DeniedError, WrongUseError
 from corral.service.resolve import find_agent, find_team
@@ -66,7 +67,7 @@ class SessionApi:
         return answers.json(session_answers.session(session))
 
 
-class _TwoWay(Response):
+class _TwoWay(Lasting, Response):
     """Takes what is typed out of the request while the answer tells what is shown. Whoever disconnects has left.
 
     `still` is asked with what comes, from either side: who may not be there any more is shown and types nothing more.
@@ -97,6 +98,7 @@ class _TwoWay(Response):
         finally:
             if hearing is not None:
                 hearing.cancel()
+            self.over(Ending(how=self._joined.why or LEFT))
             await self._joined.leave()
 
     async def _shown(self, say: Callable[[Line], Awaitable[None]]) -> str:
@@ -106,6 +108,7 @@ class _TwoWay(Response):
                 await self._still()
                 await say(Line(output=data))
         except DeniedError as error:
+            self.over(Ending(error=error))
             return error.message
         return self._joined.why
 
@@ -123,6 +126,7 @@ class _TwoWay(Response):
                         self._told_refused = self._joined.refused
                         await say_refused(self._told_refused)
         except CorralError as error:
+            self.over(Ending(error=error))
             self._joined.why = error.message
         await self._joined.leave()
 

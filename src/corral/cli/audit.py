@@ -25,7 +25,9 @@ def verify(invocation: Invocation) -> int:
     from corral.wiring_audit import verify
 
     path = invocation.text("directory") or invocation.places.audit_dir
-    report = verify(path, shipped=invocation.text("checkpoints") or "", keys=invocation.texts("key"))
+    # Asked first: what is written meanwhile is more than the daemon says, and never less.
+    writer = audit_source.writer(invocation)
+    report = verify(path, shipped=invocation.text("checkpoints") or "", keys=invocation.texts("key"), writer=writer)
     if invocation.json:
         write_document(_document(path, report))
     else:
@@ -248,10 +250,11 @@ COMMAND = Command(
             "audit verify",
             "find what was edited, removed, reordered or cut off",
             description=(
-                "Checks every hash and every signature, in the files themselves; needs no daemon. Exit code 0 if the\n"
-                "trail holds, 7 if it does not; each flaw says in which file, on which line, and about which entry.\n"
-                "What comes after the last checkpoint could have been cut off unseen, and whoever has the key could\n"
-                "have signed anything: compare with checkpoints that were kept elsewhere, by a key that was."
+                "Checks every hash and every signature, in the files themselves, and asks the daemon, if it runs, for\n"
+                "the last entry that it wrote. Exit code 0 if the trail holds, 7 if it does not; each flaw says in\n"
+                "which file, on which line, and about which entry. Without the daemon, what comes after the last\n"
+                "checkpoint could have been cut off unseen; and whoever has the key could have signed anything:\n"
+                "compare with checkpoints that were kept elsewhere, by a key that was."
             ),
             examples=(
                 ("corral audit verify", "with the checkpoints and the key beside the trail"),

@@ -4,12 +4,16 @@ from collections.abc import Iterator
 
 from corral.cli.command import Invocation
 from corral.cli.values import ALL
-from corral.client.answers import records, stream_was_cut
-from corral.client.wire import is_remote, target
+from corral.client.answers import ask_present_daemon, records, stream_was_cut
+from corral.client.wire import DaemonAbsentError, is_remote, target
 from corral.domain.audit import Entry, from_object
 from corral.domain.audit_filter import Wanted
-from corral.domain.errors import NotFoundError, UnavailableError
+from corral.domain.errors import BrokenTrailError, CorralError, NotFoundError, UnavailableError
 from corral.domain.timestamps import timestamp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from corral.domain.audit_verify import Writer
 
 
 def entries(
@@ -66,6 +70,30 @@ def entries(
             ) from None
     if follow:
         raise stream_was_cut()
+
+
+def writer(invocation: Invocation) -> "Writer":
+    """What the daemon says of the trail that is to be verified, if it is the one that it writes."""
+    from corral.domain.audit_verify import Writer
+
+    if invocation.text("directory") or is_remote():
+        return Writer()
+    try:
+        said = ask_present_daemon(invocation.places, "GET", "/v1/health").get("audit")
+    except DaemonAbsentError:
+        return Writer(
+            silence="no daemon runs here that could say how far it got: what was written after the last checkpoint "
+            "could have been cut off"
+        )
+    except BrokenTrailError as error:
+        return Writer(alarm=error.message)
+    except CorralError as error:
+        return Writer(silence=f"the daemon does not say how far it got: {error.message}")
+    match said:
+        case {"number": int(number), "hash": str(digest)}:
+            return Writer(number=number, hash=digest)
+        case _:
+            return Writer(silence="the daemon that runs here keeps no audit trail now")
 
 
 def nothing_found(invocation: Invocation) -> NotFoundError:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from corral.domain.audit import Actor, Scalar, Target
+from corral.domain.audit import Actor, Note, Scalar, Target
 
 #: Facts of one entry, and letters of a name, of a fact, and of a fixed field.
 MOST_FACTS, LONGEST_NAME, LONGEST_FACT, LONGEST_FIELD = 16, 40, 200, 100
@@ -85,6 +85,31 @@ def bounded_actor(who: Actor) -> Actor:
 def bounded_target(on: Target) -> Target:
     """On what, with texts that may be kept: names may be those of things that do not exist."""
     return Target(kind=field_text(on.kind), team=field_text(on.team), agent=field_text(on.agent))
+
+
+def bounded_note(
+    time: str,
+    who: Actor,
+    verb: str,
+    on: Target,
+    allowed: bool,
+    rule: str,
+    outcome: str,
+    detail: Mapping[str, object],
+    trace: str,
+) -> Note:
+    """What an entry is to say, with texts and facts that may be kept."""
+    return Note(
+        time=time,
+        who=bounded_actor(who),
+        verb=field_text(verb),
+        on=bounded_target(on),
+        allowed=allowed,
+        rule=field_text(rule),
+        outcome=field_text(outcome),
+        detail=bounded(detail) if detail else {},
+        trace=trace,
+    )
 
 
 def _fact(value: object) -> Scalar:

@@ -2,7 +2,8 @@
 
 The trail is handed over line by line, checkpoints before entries. What this cannot find, and says so: entries after the
 last checkpoint that were cut off with all that followed them, and a whole trail that was put back to an earlier state.
-Checkpoints that were taken off the host find both, up to the last of them.
+Checkpoints that were taken off the host find both, up to the last of them; so does the daemon that writes the trail, as
+long as it runs, up to the last entry.
 """
 
 from __future__ import annotations
@@ -53,13 +54,29 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """What the daemon that writes a trail says of it, asked before its files are looked at."""
+
+    #: The last entry that it wrote; 0 if it does not say.
+    number: int = 0
+    hash: str = ""
+    #: What it has found out about its files itself: it writes nothing more to them.
+    alarm: str = ""
+    #: Why it says nothing.
+    silence: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Vouched:
     hash: str
-    by: Place
+    #: Who vouches, and how.
+    words: str
+    signed: bool
 
 
 class Verification:
-    """One verification. Hand over the anchor, the checkpoints, those from elsewhere, then the segments in order."""
+    """One verification. Hand over what the daemon says, the anchor, the checkpoints, those from elsewhere, then the
+    segments in order."""
 
     def __init__(self, check: Check) -> None:
         self._check = check
@@ -80,7 +97,7 @@ class Verification:
         self._named = 0
         self._first_line = False
         self._first = self._count = self._signed_through = 0
-        self._diverged = False
+        self._diverged = self._has_key = False
 
     # Statements
 
@@ -117,12 +134,27 @@ class Verification:
             self._shipped.append((place, statement))
             self._vouch(statement.statement, place)
 
+    def writer(self, said: Writer) -> None:
+        """What the daemon says."""
+        if said.number:
+            vouched = _Vouched(hash=said.hash, words="the daemon wrote", signed=False)
+            self._vouched.setdefault(said.number, []).append(vouched)
+        if said.alarm:
+            self._flaw(REPLACED, _NO_PLACE, 0, f"the daemon says: {said.alarm}")
+        if said.silence:
+            self._remarks.append(said.silence)
+
+    def key(self) -> None:
+        """The key of the trail is there: it is made when there is an entry."""
+        self._has_key = True
+
     # Entries
 
     def segment(self, named: int) -> None:
         """The next file of entries, whose name says that it begins with the entry `named`."""
         if self._entries is None:
             self._entries = self._entry_chain(named)
+        self._end_segment()
         self._named, self._first_line = named, True
 
     def entry(self, place: Place, line: bytes, *, ended: bool = True) -> None:
@@ -149,6 +181,7 @@ class Verification:
         """That was all of it: what it comes to."""
         if self._checkpoints is not None:
             self._checkpoints.end()
+        self._end_segment()
         if self._entries is not None:
             self._entries.end()
         dropped = self._anchor.number if self._anchor is not None else 0
@@ -174,15 +207,21 @@ class Verification:
             remarks=self._remarks,
         )
 
+    def _end_segment(self) -> None:
+        if self._first_line:
+            message = f"the file of entries from {self._named} on is empty: a crash has left it so, or a cut"
+            self._remarks.append(message)
+
     def _in_place(self, place: Place, entry: Entry) -> None:
         for vouched in self._vouched.get(entry.number, ()):
             if vouched.hash == entry.hash:
-                self._signed_through = max(self._signed_through, entry.number)
+                if vouched.signed:
+                    self._signed_through = max(self._signed_through, entry.number)
             elif not self._diverged:
                 # Every later signature differs as well, and that says nothing new.
                 self._diverged = True
                 since = f"entries after {self._signed_through}" if self._signed_through else "entries"
-                message = f"{place}: entry {entry.number} is not the one that {vouched.by} signed"
+                message = f"{place}: entry {entry.number} is not the one that {vouched.words}"
                 self._flaw(REPLACED, place, entry.number, f"{message}: {since} were replaced")
         detail = entry.note.detail
         if entry.note.verb == RECOVERED and len(self._told) < MOST_FLAWS:
@@ -204,10 +243,12 @@ class Verification:
         place = self._entries.last if self._entries is not None and self._entries.last is not None else _NO_PLACE
         beyond = max((number for number in self._vouched if number > last), default=0)
         if beyond:
-            by = self._vouched[beyond][0].by
+            words = self._vouched[beyond][0].words
             which = f"entry {beyond} was" if beyond == last + 1 else f"entries {last + 1} to {beyond} were"
             where = f"{place}: " if place.file else ""
-            self._flaw(CUT_OFF, place, last + 1, f"{where}{which} cut off after this line: {by} signed entry {beyond}")
+            self._flaw(CUT_OFF, place, last + 1, f"{where}{which} cut off after this line: {words} entry {beyond}")
+        elif not self._count and self._has_key:
+            self._flaw(CUT_OFF, place, 1, "there is the key of a trail, and not one entry: all of them were removed")
         if self._count and not self._digests:
             self._flaw(CUT_OFF, place, last, f"{place}: there are entries, and not one checkpoint of them")
 
@@ -271,7 +312,9 @@ class Verification:
 
     def _vouch(self, statement: Statement, by: Place) -> None:
         if statement.number:
-            self._vouched.setdefault(statement.number, []).append(_Vouched(hash=statement.hash, by=by))
+            self._vouched.setdefault(statement.number, []).append(
+                _Vouched(hash=statement.hash, words=f"{by} signed", signed=True)
+            )
 
     def _flaw(self, what: str, place: Place, number: int, message: str) -> None:
         if len(self._others) >= MOST_FLAWS:

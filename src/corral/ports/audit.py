@@ -20,7 +20,13 @@ class Reached:
 
 
 class AuditTrail(Protocol):
-    """The trail, for one event loop, which waits for no disk. What cannot be written is a `RefusedError`."""
+    """The trail, for one event loop, which waits for no disk. What cannot be written is a `RefusedError`; if that is so
+    because somebody meddled with the files, a `BrokenTrailError`."""
+
+    @property
+    def head(self) -> tuple[int, str]:
+        """The last entry that was written: its number and its hash."""
+        ...
 
     async def append(self, notes: Sequence[Note]) -> Reached:
         """Return when the kernel has all of them: they outlive this process. Raises, and then none is in the trail."""

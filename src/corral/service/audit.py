@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from corral.background import Background
 from corral.domain.audit import ITSELF, Actor, Entry, Note, Target
-from corral.domain.audit_detail import bounded, bounded_actor, bounded_target, field_text
+from corral.domain.audit_detail import bounded_note
 from corral.domain.audit_filter import Wanted
 from corral.domain.audit_terms import AuditTerms
 from corral.domain.errors import CorralError
@@ -88,6 +88,7 @@ class Audit:
         self._disk = Disk(trail, self._background, lambda: self._written, self._not_synced)
         self._checkpoint_timer: asyncio.TimerHandle | None = None
         self._grew = asyncio.Event()
+        self._closed = False
 
     # Telling
 
@@ -107,10 +108,7 @@ class Audit:
         It begins its way to the disk at once; `durable` waits for its arrival. One that is not allowed has its outcome
         with it, as nothing will come of it.
         """
-        note = self._note(who, verb, on, allowed, rule, outcome, detail or {}, secrets.token_hex(8))
-        number = await self._asked(note)
-        self._disk.begin()
-        return Decision(note=note, number=number)
+        return await self.decided_each(who, verb, [(on, rule)], allowed=allowed, outcome=outcome, detail=detail)
 
     async def decided_each(
         self,
@@ -133,10 +131,28 @@ class Audit:
         """Return when the decision is on the disk. Raises if it never will be."""
         await self._disk.arrival(decision.number)
 
-    def done(self, decision: Decision, outcome: str, detail: Mapping[str, object] | None = None) -> None:
-        """Tell what came of a decision: an entry with the same trace id. It is written in its turn."""
+    def begun(self, who: Actor, verb: str, each: Sequence[tuple[Target, str]]) -> Decision:
+        """Tell of something that was allowed, is only read, and takes its time; `done` tells what came of it."""
+        trace = secrets.token_hex(8)
+        notes = [self._note(who, verb, on, True, rule, "", {}, trace) for on, rule in each]
+        for note in notes:
+            self._told(note)
+        return Decision(note=notes[-1])
+
+    def done(
+        self,
+        decision: Decision,
+        outcome: str,
+        detail: Mapping[str, object] | None = None,
+        *,
+        on: Target | None = None,
+        rule: str | None = None,
+    ) -> None:
+        """Tell what came of a decision, or of one of several things (`on`, by its `rule`) that it is about: an entry
+        with the same trace id. It is written in its turn."""
         said = decision.note
-        self._told(self._note(said.who, said.verb, said.on, said.allowed, said.rule, outcome, detail or {}, said.trace))
+        on, rule = said.on if on is None else on, said.rule if rule is None else rule
+        self._told(self._note(said.who, said.verb, on, said.allowed, rule, outcome, detail or {}, said.trace))
 
     @property
     def is_ready(self) -> bool:
@@ -179,17 +195,7 @@ class Audit:
         detail: Mapping[str, object],
         trace: str,
     ) -> Note:
-        return Note(
-            time=timestamp(self._now()),
-            who=bounded_actor(who),
-            verb=field_text(verb),
-            on=bounded_target(on),
-            allowed=allowed,
-            rule=field_text(rule),
-            outcome=field_text(outcome),
-            detail=bounded(detail) if detail else {},
-            trace=trace,
-        )
+        return bounded_note(timestamp(self._now()), who, verb, on, allowed, rule, outcome, detail, trace)
 
     # Writing
 
@@ -225,6 +231,8 @@ class Audit:
         return reached
 
     def _told(self, note: Note) -> None:
+        if self._closed:
+            return  # work that is given up with the daemon: nobody knows what came of it, and that the trail says
         if self._kept >= MOST_WAITING:
             self._lost += 1
             return
@@ -328,6 +336,11 @@ class Audit:
 
     # Reading
 
+    @property
+    def head(self) -> tuple[int, str]:
+        """The last entry that was written: its number and its hash."""
+        return self._trail.head
+
     async def read(
         self,
         wanted: Wanted,
@@ -380,6 +393,7 @@ class Audit:
         for under_way in (self._writer, self._disk.syncer):
             if under_way is not None:
                 await under_way
+        self._closed = True
         if self._line or self._lost:
             log.error("%d entries of the audit trail could not be written", len(self._line) + self._lost)
         try:

@@ -1,5 +1,6 @@
 """Who sees what of the audit trail, and what a request is said to be about."""
 
+import asyncio
 import os
 
 import pytest
@@ -7,11 +8,14 @@ from starlette.requests import Request
 
 from corral.api import requests
 from corral.api.audit_routes import own_entries
+from corral.api.audit_sight import asked_entries
 from corral.api.auditing import actor, target
-from corral.domain.audit import GENESIS, Actor, Entry, Target
+from corral.domain.audit import GENESIS, ITSELF, Actor, Entry, Target
 from corral.domain.identity import CLAIMED, PROVED, Identity
 from corral.domain.records import Who
+from corral.service.authority import Authority
 from tests.support.audit import note
+from tests.unit.api.deciding import ME, People, Scripted
 
 
 def _request(uid: int, query: str = "", known: Identity | None = None) -> Request:
@@ -33,6 +37,32 @@ def test_who_asks_is_what_the_kernel_says_and_an_agent_with_its_run_if_that_is_p
     assert actor(_request(7, known=claimed)) == Actor(uid=7, user="ann", agent="shop/api")
     proved = Identity(kind=PROVED, agent="shop/api", run="r1")
     assert actor(_request(7, known=proved)) == Actor(uid=7, user="ann", agent="shop/api", run="r1")
+
+
+@pytest.mark.parametrize(
+    ("who", "team", "seen"),
+    [
+        (Actor(uid=1, user=ME), "toys", True),
+        (Actor(uid=1, user="ann"), "shop", False),
+        (Actor(uid=1, user="ann", agent="shop/api"), "toys", True),
+        (ITSELF, "shop", True),
+        (ITSELF, "toys", False),
+        (ITSELF, "", False),
+    ],
+)
+def test_whose_an_entry_is_and_what_corral_did_itself_is_that_of_whom_it_was_done_to(
+    who: Actor, team: str, seen: bool
+) -> None:
+    on = Target(kind="agent", team=team, agent="a") if team else Target()
+    entry = Entry(number=1, note=note(1, who=who, on=on), previous=GENESIS, hash=GENESIS)
+
+    async def look() -> bool:
+        policy = Scripted(lambda question: question.on.owner == ME)
+        request = _request(os.getuid())
+        request.scope["state"][requests.CALLER] = Who(user=ME, uid=os.getuid())
+        return await asyncio.to_thread(asked_entries(Authority(policy, People()))(request), entry)
+
+    assert asyncio.run(look()) is seen
 
 
 @pytest.mark.parametrize(

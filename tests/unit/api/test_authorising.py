@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,9 +108,12 @@ def test_agents_named_in_a_body_are_decided_about_one_by_one(
     wanted = body.get("agents") or {"shop": ["a", "b"]}.get(str(body.get("team")), ["z"])
     if status in (200, 403):
         assert asked == set(wanted)  # type: ignore[call-overload]
-        # An entry each; what came of it is one more, of the same trace.
-        each = [note for note in notes if not note.outcome or note.outcome == "403"]
-        assert {note.on.agent for note in each} == asked
+        # An entry each, and if it was allowed another for what came of it, of the same trace.
+        decisions = [note for note in notes if not note.outcome or note.outcome == "403"]
+        assert {note.on.agent for note in decisions} == asked
+        outcomes = {note.on.agent: note.outcome for note in notes if note not in decisions}
+        # Nothing runs here that could be paused: that is what came of it, although the answer began with 200.
+        assert outcomes == (dict.fromkeys(asked, "503") if status == 200 else {})
         assert len({note.trace for note in notes}) == 1
 
 
@@ -416,3 +419,27 @@ class TestWhatIsNotEvenWhole:
             ("list_agents", False, "400"),
             ("unknown", False, "404"),
         ]
+
+
+def test_a_stream_that_may_not_go_on_has_that_as_its_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corral.api.authorising._STREAM_SECONDS", 0.0)
+    monkeypatch.setattr("corral.service.authority._FRESH_SECONDS", -1.0)
+    policy = Scripted(own)
+
+    async def act(scene: Scene) -> None:
+        async def publish(value: str) -> None:
+            assert (await scene.ask("POST", "/v1/topics?team=shop&topic=t", value.encode())).status == 200
+
+        await publish("one")
+        async with aclosing(scene.stream("/v1/topics/follow?team=shop&topic=t&after=0")) as stream:
+            assert (await anext(stream))["topic"] == "t"
+            policy.allows = lambda question: question.verb != "follow_topic"
+            await publish("two")
+            assert (await anext(stream))["error"]["code"] == "denied"
+
+    notes = [note for note in decided(tmp_path, policy, act) if note.verb == "follow_topic"]
+    begun, denied, ended = notes
+    assert (begun.allowed, begun.outcome) == (True, "")
+    assert (denied.allowed, denied.rule, denied.outcome) == (False, "no", "403")
+    assert (ended.allowed, ended.outcome, ended.detail) == (True, "403", {"error": "denied"})
+    assert begun.trace == ended.trace

@@ -21,6 +21,10 @@ from corral.domain.audit_checkpoints import ANCHOR, Signed
 from corral.domain.errors import RefusedError
 from corral.failpoint import point
 
+#: What to do with a trail that was meddled with.
+ELSEWHERE = (
+    "corral audit verify says more. Keep the directory as it is, elsewhere; a new trail begins with the next start"
+)
 #: What a line gets that a crash left without an end.
 MARK = b" <torn>"
 #: How much of the end of a file is looked at: the last line, and what several crashes can leave after it.
@@ -51,6 +55,8 @@ class Ends:
     segment: int | None
     #: The time of its first entry; empty if it has none.
     begun: str
+    #: False if not one entry is there, whatever others vouch for.
+    has_entries: bool
     number: int
     hash: str
     #: The last checkpoint, and its digest.
@@ -89,6 +95,7 @@ def find(directory: Directory) -> Ends:
     return Ends(
         segment=numbers[-1] if numbers else None,
         begun=_begun(directory, numbers[-1]) if numbers else "",
+        has_entries=last is not None,
         number=number,
         hash=digest,
         checkpoint=chain.statement.checkpoint if chain is not None else 0,
@@ -139,15 +146,14 @@ def _end_of(
                 at = _lines_before(file, start + begin)
                 raise RefusedError(
                     f"{os.path.join(directory.path, name)}:{at + 1} is no line that this trail has written: {found}",
-                    "corral audit verify says more. Keep the directory as it is, elsewhere; a new trail begins with "
-                    "the next start",
+                    ELSEWHERE,
                 )
             torn.append(_torn(name, line, _lines_before(file, start + begin)))
             end = begin
     if start:
         raise RefusedError(
             f"{os.path.join(directory.path, name)} ends in {_TAIL} bytes that are no lines of this trail",
-            "corral audit verify says more. Keep the directory as it is, elsewhere; a new trail begins then",
+            ELSEWHERE,
         )
     return None
 
@@ -167,7 +173,7 @@ def _anchor(directory: Directory) -> Signed | None:
     if isinstance(anchor, str) or anchor.statement.kind != ANCHOR:
         raise RefusedError(
             f"{os.path.join(directory.path, ANCHOR_FILE)} is no anchor that this trail has written",
-            "corral audit verify says more. Keep the directory as it is, elsewhere; a new trail begins then",
+            ELSEWHERE,
         )
     return anchor
 
@@ -179,7 +185,7 @@ def _refuse_if_cut(directory: Directory, number: int, digest: str, vouched: Sign
     what = f"entries after {number} were cut off" if number < signed.number else f"entry {number} was replaced"
     raise RefusedError(
         f"{directory.path}: {what}: {signed.kind} {signed.checkpoint} vouches for entry {signed.number}",
-        "corral audit verify says more. Keep the directory as it is, elsewhere; a new trail begins with the next start",
+        ELSEWHERE,
     )
 
 

@@ -120,6 +120,10 @@ class Directory:
         stems = (name.removesuffix(kind) for name in names if name.endswith(kind))
         return sorted(int(stem) for stem in stems if len(stem) == _DIGITS and stem.isascii() and stem.isdigit())
 
+    def path_of(self, number: int, kind: str = ENTRIES) -> str:
+        """Where the file of a segment, or of its checkpoints, is for everybody else."""
+        return os.path.join(self.path, segment_name(number, kind))
+
     def size(self, name: str) -> int:
         """The bytes of a file; 0 if it is not there."""
         try:

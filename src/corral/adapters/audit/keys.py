@@ -24,23 +24,28 @@ _ID_DIGITS = 16
 class SigningKey:
     """The private key."""
 
-    def __init__(self, key: Ed25519PrivateKey) -> None:
+    def __init__(self, key: Ed25519PrivateKey, *, is_new: bool) -> None:
         self._key = key
         self.id = key_id(key.public_key())
+        #: It is in no file yet: `keep` puts it there.
+        self.is_new = is_new
 
     @classmethod
     def of(cls, directory: Directory) -> SigningKey:
-        """The key of a trail, made (0600) if it has none. `RefusedError` if the file is not ours alone, or no key."""
+        """The key of a trail, or a new one if it has none. `RefusedError` if the file is not ours alone, or no key."""
         data = directory.read(PRIVATE, _LARGEST)
         if data is None:
-            key = Ed25519PrivateKey.generate()
-            directory.put(PRIVATE, _private_pem(key))
-        else:
-            key = _private(directory, data)
-        public = public_pem(key.public_key())
+            return cls(Ed25519PrivateKey.generate(), is_new=True)
+        return cls(_private(directory, data), is_new=False)
+
+    def keep(self, directory: Directory) -> None:
+        """Put it into its file (0600), and its public half beside it."""
+        if self.is_new:
+            directory.put(PRIVATE, _private_pem(self._key))
+            self.is_new = False
+        public = public_pem(self._key.public_key())
         if directory.read(PUBLIC, _LARGEST) != public:
             directory.put(PUBLIC, public, 0o644)
-        return cls(key)
 
     def sign(self, message: bytes) -> bytes:
         """The signature of a message."""

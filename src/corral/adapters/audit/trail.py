@@ -18,6 +18,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from corral.adapters.audit import ends, retention
@@ -27,11 +28,28 @@ from corral.domain.audit import CLOSED, ITSELF, OPENED, RECOVERED, Note, Target,
 from corral.domain.audit_checkpoints import CHECKPOINT, Statement, signed
 from corral.domain.audit_detail import bounded
 from corral.domain.audit_terms import AuditTerms
-from corral.domain.errors import CorralError
+from corral.domain.errors import BrokenTrailError, CorralError
 from corral.domain.timestamps import timestamp
 from corral.failpoint import point
 
 log = logging.getLogger("corral.audit")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """An open file, to find out whether it is still the one at its path."""
+
+    path: str
+    device: int
+    inode: int
+
+    @classmethod
+    def of(cls, handle: int, path: str) -> _File:
+        info = os.fstat(handle)
+        return cls(path, info.st_dev, info.st_ino)
+
+
+_NO_FILE = _File("", 0, 0)
 
 
 class Trail:
@@ -42,9 +60,9 @@ class Trail:
         self._key = key
         self._terms = terms
         self._now = now
-        #: The last entry, and the last one that a signature vouches for.
-        self.number = 0
-        self._hash = ""
+        #: The last entry: its number and its hash, in one piece for whoever looks from another thread.
+        self.head = (0, "")
+        #: The last one that a signature vouches for.
         self.signed = 0
         self._checkpoint = 0
         self._digest = ""
@@ -54,6 +72,8 @@ class Trail:
         self._size = 0
         self._handle = -1
         self._checkpoints = -1
+        #: What the two are, and where they are expected to be.
+        self._files = (_NO_FILE, _NO_FILE)
         #: Held while the handle that is written to changes.
         self._changing = threading.Lock()
         #: Why nothing more can be written by this process.
@@ -83,7 +103,12 @@ class Trail:
 
     def _begin(self, about: Mapping[str, object]) -> None:
         end = ends.find(self._directory)
-        self.number, self._hash = end.number, end.hash
+        if not end.has_entries and not self._key.is_new:
+            raise BrokenTrailError(
+                f"{self._directory.path} has the key of an audit trail and not one entry of it: they were removed",
+                ends.ELSEWHERE,
+            )
+        self.head = (end.number, end.hash)
         self.signed, self._checkpoint, self._digest = end.signed, end.checkpoint, end.digest
         if end.segment is None:
             self._start_segment()
@@ -96,8 +121,17 @@ class Trail:
         self.append(
             [*(self._own(RECOVERED, torn.as_detail()) for torn in end.torn), self._own(OPENED, opening)],
         )
+        if self._key.is_new:
+            # After the first entry: so a key without any is nothing that a crash leaves.
+            self.sync()
+        self._key.keep(self._directory)
         self.checkpoint()
         self._drop_old()
+
+    @property
+    def number(self) -> int:
+        """The last entry."""
+        return self.head[0]
 
     @property
     def unsigned(self) -> int:
@@ -125,12 +159,13 @@ class Trail:
             raise cannot_be_written(self._directory.path, error) from error
 
     def _write(self, notes: Sequence[Note]) -> None:
-        number, digest, lines = self.number, self._hash, []
+        (number, digest), lines = self.head, []
         for note in notes:
             number += 1
             line, digest = sealed(number, note, digest)
             lines.append(line)
         data = b"".join(lines)
+        self._must_be_there(self._files[0], self._size, self._size)
         point("audit.appending")
         try:
             write_all(self._handle, data)
@@ -139,7 +174,7 @@ class Trail:
             raise
         point("audit.appended")
         self._size += len(data)
-        self.number, self._hash = number, digest
+        self.head = (number, digest)
         if not self._begun:
             self._begun = self._now()
 
@@ -153,7 +188,7 @@ class Trail:
     def _mend(self) -> None:
         """Go on after a write that could not be taken back: whole lines of it count, the last one is marked."""
         end = ends.find(self._directory)
-        self.number, self._hash = end.number, end.hash
+        self.head = (end.number, end.hash)
         self.signed, self._checkpoint, self._digest = end.signed, end.checkpoint, end.digest
         self._size = os.fstat(self._handle).st_size
         self._torn = False
@@ -161,14 +196,17 @@ class Trail:
             self._write([self._own(RECOVERED, torn.as_detail()) for torn in end.torn])
 
     def sync(self) -> int:
-        """Return when all that is written by now is on the disk: the number of the last such entry.
+        """Return when all that is written by now is on the disk, in the file of its name: the number of the last such
+        entry.
 
         A disk that fails here may have lost what it took before, so nothing more is written to it by this process.
         """
         with self._changing:
-            number, handle = self.number, os.dup(self._handle)
+            # What is written meanwhile makes it longer.
+            number, handle, file, size = self.number, os.dup(self._handle), self._files[0], self._size
         try:
             os.fdatasync(handle)
+            self._must_be_there(file, size)
         except OSError as error:
             self._broken = cannot_be_written(self._directory.path, error)
             raise self._broken from error
@@ -176,6 +214,29 @@ class Trail:
             os.close(handle)
         point("audit.synced")
         return number
+
+    def _must_be_there(self, file: _File, least: int, most: int | None = None) -> None:
+        """Raise, and write nothing more, if the file at the path is not the one that is open, or is not as long as what
+        was written to it: entries that nobody finds are not written down."""
+        try:
+            there = os.stat(file.path, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            there = None
+        if there is None:
+            what = "was removed"
+        elif there.st_ino != file.inode or there.st_dev != file.device:
+            what = "was replaced"
+        elif there.st_size < least or (most is not None and there.st_size > most):
+            what = f"has {there.st_size} bytes, and {least} were written to it"
+        else:
+            return
+        self._broken = BrokenTrailError(
+            f"{file.path} {what} while the daemon writes to it, and what cannot be audited is not done",
+            f"corral audit verify says more. Keep the directory as it is, elsewhere, and end the daemon by a signal "
+            f"(systemctl stop corral, or kill {os.getpid()}): a new trail begins with the next start",
+        )
+        log.critical("%s", self._broken)
+        raise self._broken
 
     # Checkpoints
 
@@ -191,7 +252,7 @@ class Trail:
             checkpoint=self._checkpoint + 1,
             time=timestamp(self._now()),
             number=self.number,
-            hash=self._hash,
+            hash=self.head[1],
             previous=self._digest,
             key=self._key.id,
         )
@@ -205,6 +266,7 @@ class Trail:
 
     def _write_checkpoint(self, line: bytes) -> None:
         size = os.fstat(self._checkpoints).st_size
+        self._must_be_there(self._files[1], 0)
         point("audit.signing")
         try:
             write_all(self._checkpoints, line)
@@ -256,6 +318,10 @@ class Trail:
             old = (self._handle, self._checkpoints)
             self._segment, self._handle, self._checkpoints = start, handle, checkpoints
             self._size, self._begun = os.fstat(handle).st_size, 0.0
+            self._files = (
+                _File.of(handle, self._directory.path_of(start)),
+                _File.of(checkpoints, self._directory.path_of(start, CHECKPOINTS)),
+            )
         for one in old:
             if one >= 0:
                 os.close(one)

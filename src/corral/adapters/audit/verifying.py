@@ -12,34 +12,39 @@ from corral.adapters.audit.keys import PublicKeys, public_of, read_public
 from corral.domain.audit import LONGEST_LINE
 from corral.domain.audit_checkpoints import LONGEST_STATEMENT
 from corral.domain.audit_sequence import Place
-from corral.domain.audit_verify import Report, Verification
+from corral.domain.audit_verify import Report, Verification, Writer
 from corral.domain.errors import NotFoundError
 
 #: A trail that is written to may change while it is looked at: what seems wrong then is looked at again.
 _LOOKS = 4
 _LARGEST_KEY = 4096
+_NOBODY = Writer()
 
 
-def verify(path: str, *, shipped: str = "", keys: Sequence[str] = ()) -> Report:
-    """Verify the trail at `path`: against its own checkpoints, and against those in the file or directory `shipped`.
+def verify(path: str, *, shipped: str = "", keys: Sequence[str] = (), writer: Writer = _NOBODY) -> Report:
+    """Verify the trail at `path`: against its own checkpoints, against those in the file or directory `shipped`, and
+    against what the daemon says that writes it.
 
     Signatures are checked with the public keys in the files `keys`; without any, with the one beside the trail.
     """
     directory = Directory.look(path)
     try:
         known = PublicKeys([read_public(_read(key), key) for key in keys] or _own_keys(directory))
-        report = _once(directory, known, shipped)
+        report = _once(directory, known, shipped, writer)
         for _ in range(_LOOKS - 1):
             if report.ok or not directory.is_written_to():
                 break
-            report = _once(directory, known, shipped)
+            report = _once(directory, known, shipped, writer)
         return report
     finally:
         directory.close()
 
 
-def _once(directory: Directory, keys: PublicKeys, shipped: str) -> Report:
+def _once(directory: Directory, keys: PublicKeys, shipped: str, writer: Writer) -> Report:
     verification = Verification(keys.check)
+    verification.writer(writer)
+    if public_of(directory) is not None:
+        verification.key()
     anchor = directory.read(ANCHOR_FILE, LONGEST_STATEMENT + 2)
     if anchor is not None:
         verification.anchor(Place(file=ANCHOR_FILE, line=1), anchor.removesuffix(b"\n"))

@@ -42,6 +42,11 @@ class TrailWriter:
             raise
         return cls(trail, path, worker)
 
+    @property
+    def head(self) -> tuple[int, str]:
+        """See the port."""
+        return self._trail.head
+
     async def append(self, notes: Sequence[Note]) -> Reached:
         """See the port."""
         return await self._writing.do(lambda: self._append(notes))
