@@ -155,6 +155,7 @@ class TeamKeeper:
         """Have a tmux server, ahead of `start`."""
         self._containing.gated(order)
         self.up = True
+        self.notices.begin()
         await self._runtime.prepare_terminals(left_alone=order.left_alone)
 
     async def start(self, launches: Sequence[Launch], order: TeamOrder) -> Started:
@@ -164,6 +165,7 @@ class TeamKeeper:
         """
         gated = self._containing.gated(order)
         self.up = True
+        self.notices.begin()
         problems: dict[str, str] = {}
         outcomes: dict[str, Session | str] = {}
         async with self._housing:
@@ -334,6 +336,7 @@ class TeamKeeper:
         self._activity.close()
         self.records.close()
         self.up = False
+        self.notices.stop()
         view = await self._runtime.view()
         runs = [session.run for session in view.sessions]
         self._runtime.unwatch(runs)
@@ -341,6 +344,7 @@ class TeamKeeper:
         point("keeper.team_ended")
         exits = await self._runtime.exits(runs) if runs else {}
         await self._runtime.end(view)
+        await self.notices.ended()
         await self.processes.end_server()
         self._recorders.close_all()
         self.recordings.close()
