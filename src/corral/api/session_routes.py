@@ -14,7 +14,7 @@ from corral.api import answers, requests, session_answers
 from corral.api.session_answers import Line, SteerBody
 from corral.domain.errors import CorralError, DeniedError, WrongUseError
 from corral.service.resolve import find_agent, find_team
-from corral.service.sessions import Joined, Joining, Sessions
+from corral.service.sessions import LEFT, Joined, Joining, Sessions
 from corral.supervise.registry import Registry
 
 #: A line of somebody who types. A paste comes in pieces of some kilobytes.
@@ -92,7 +92,8 @@ class _TwoWay(Response):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             hearing = asyncio.ensure_future(self._hear(receive, say_refused=lambda why: say(Line(refused=why))))
             await say(Line(joined=self._joined.order.id))
-            await say(Line(over=await self._shown(say)))
+            over = await self._shown(say)
+            await say(Line(over=over, broke=self._joined.broke))
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             if hearing is not None:
@@ -106,6 +107,7 @@ class _TwoWay(Response):
                 await self._still()
                 await say(Line(output=data))
         except DeniedError as error:
+            self._joined.left = error.message
             return error.message
         return self._joined.why
 
@@ -114,6 +116,9 @@ class _TwoWay(Response):
         try:
             async for line in _lines(receive):
                 said = _read(line)
+                if said.leave:
+                    await self._joined.leave(LEFT)
+                    return
                 await self._still()
                 if said.columns and said.rows:
                     await self._joined.resize(said.columns, said.rows)
@@ -123,7 +128,7 @@ class _TwoWay(Response):
                         self._told_refused = self._joined.refused
                         await say_refused(self._told_refused)
         except CorralError as error:
-            self._joined.why = error.message
+            self._joined.why = self._joined.left = error.message
         await self._joined.leave()
 
 
