@@ -155,7 +155,10 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             if door is None
             else HostKeepers(store.instance, helper)
         )
-        supervisor = Supervisor(registry, keepers.connect, time.time, clock, shared=door is not None)
+        recording = config.recording_terms(places, shared=door is not None)
+        supervisor = Supervisor(
+            registry, keepers.connect, time.time, clock, shared=door is not None, recording=recording
+        )
         context = Context(
             registry=registry,
             supervisor=supervisor,

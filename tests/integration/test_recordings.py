@@ -60,6 +60,24 @@ def test_nothing_is_recorded_unless_the_file_says_so(instance: Instance) -> None
     assert not Path(instance.home, "recordings").exists()
 
 
+def test_whoever_runs_the_instance_says_what_holds_for_teams_that_say_nothing(instance: Instance) -> None:
+    home = Path(instance.home)
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("[recording]\non = true\n")
+    up(instance, "")
+    says(instance, "echo wo''rd", "word")
+    recorded(instance, "word")
+    up(instance, "[recording]\non = false")
+    says(instance, "echo no-mo''re", "no-more")
+    assert "no-more" not in shown(instance)
+    instance.run("daemon", "stop")
+    (home / "config.toml").write_text("[recording]\nrequired = true\n")
+    instance.run("daemon", "start")
+    wait_for(lambda: "this host requires" in instance.run("ps").stderr + instance.run("ps").stdout, 20, "ps tells")
+    says(instance, "echo a''gain", "again")
+    recorded(instance, "again")
+
+
 def test_what_a_terminal_shows_is_recorded_and_secrets_are_masked(instance: Instance) -> None:
     up(instance)
     says(instance, "echo wo''rd $API_TOKEN", "hunter2-very-secret")

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from corral.domain.recording import RecordingTerms
 from corral.domain.spec_fingerprint import declared_variables
 from corral.ports.casts import RecordingOrder
 from corral.ports.keeper import Keeper
 from corral.supervise.registry import Registry
 
+_SUBJECT = "recording"
+_OVERRULED = "terminals are recorded as this host requires, and not as [recording] in its file says"
+
 
 class RecordingOrders:
     """What was told to whom."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, terms: RecordingTerms) -> None:
+        """`terms` are those of the instance."""
         self._registry = registry
+        self._terms = terms
         self._told: dict[str, tuple[Keeper, RecordingOrder]] = {}
 
     async def tell(self, keeper: Keeper, team: str, *, is_new: bool = False) -> None:
@@ -34,7 +40,9 @@ class RecordingOrders:
         if declared is None:
             self._told.pop(team, None)
             return None
-        settings = declared.recording
+        settings = self._terms.of(declared.recording)
+        overruled = self._terms.overrules(declared.recording)
+        self._registry.set_notice((team, ""), _SUBJECT, _OVERRULED if overruled else "")
         # What the file gives an agent in its environment is the agent's business, and in no recording and no log.
         names = {agent.name: declared_variables(agent.fingerprint) for agent in self._registry.of_team(team).values()}
         # What is switched off keeps its age: what there is from before is thrown away in time all the same.
