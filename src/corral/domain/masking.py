@@ -52,6 +52,7 @@ class Masker:
         #: Without any of these in it, output is neither a secret nor so much of one that it is held back.
         heads = {value[: shown + 1] for value, shown in self._may_show.items()}
         self._signs = (*heads, *(part for part in self._parts if not any(head in part for head in heads)))
+        self._longest_sign = max(map(len, self._signs), default=0)
         self._waits = may_show is None
         #: What was shown last: a secret may have begun there.
         self._before = b""
@@ -67,10 +68,10 @@ class Masker:
         if self._pattern is None:
             return data
         if not self._waits and not self._held:
-            window = self._before + data
-            plain = window.translate(None, _LINE_ENDS)
-            if not any(sign in plain for sign in self._signs):
-                self._remember(window)
+            # As it came: of a secret that is wrapped once or twice, one of the signs is whole.
+            window = self._before[-self._longest_sign :] + data
+            if not any(sign in window for sign in self._signs):
+                self._remember(self._before + data)
                 return data
         return self._fed(data)
 
