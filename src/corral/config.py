@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from corral.domain.audit_terms import DEFAULT_AUDIT_TERMS, AuditTerms, read_terms
 from corral.domain.errors import RefusedError
 from corral.domain.policy_settings import PolicySettings, settings_of
+from corral.domain.recording import RecordingTerms, default_terms
+from corral.domain.recording_terms import read_terms as read_recording_terms
 from corral.domain.spec_syntax import load
 from corral.domain.spec_text import MAX_BYTES, decode
 from corral.places import Places
@@ -35,6 +37,14 @@ def listen_settings(places: Places) -> ListenSettings | None:
     from corral.domain.listen_settings import read_listen
 
     return read_listen(places.config_file, text)
+
+
+def recording_terms(places: Places, *, shared: bool) -> RecordingTerms:
+    """What is configured of recordings; `BadSpecError` if that cannot be."""
+    text = _text(places.config_file)
+    if text is None:
+        return default_terms(shared=shared)
+    return read_recording_terms(places.config_file, text, shared=shared)
 
 
 def policy_settings(places: Places) -> PolicySettings:

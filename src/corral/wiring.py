@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 import time
+from functools import partial
 
 from corral import hosting
 from corral.domain.errors import CorralError
@@ -116,6 +117,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.service.msg import Msg
     from corral.service.notifying import Notifier
     from corral.service.outfit import fit_out_again
+    from corral.service.ownership import owns
     from corral.service.port_blocks import PortBlocks
     from corral.service.processes import Processes
     from corral.service.recordings import Recordings
@@ -153,7 +155,10 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             if door is None
             else HostKeepers(store.instance, helper)
         )
-        supervisor = Supervisor(registry, keepers.connect, time.time, clock, shared=door is not None)
+        recording = config.recording_terms(places, shared=door is not None)
+        supervisor = Supervisor(
+            registry, keepers.connect, time.time, clock, shared=door is not None, recording=recording
+        )
         context = Context(
             registry=registry,
             supervisor=supervisor,
@@ -196,8 +201,11 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         store.listen(registry.hear)
         if audit is not None:
             hear_acts(store, audit)
+        members = None if shared is None else shared.members
+        sessions = Sessions(context, ledger, notifier.tell, partial(owns, registry, members))
         await ledger.load()
         await ports.settle()
+        await sessions.begin()
         linger = Linger(registry, LINGER_SECONDS if ready_fd is not None else None)
         services = Services(
             places=places,
@@ -221,7 +229,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             tasks=tasks,
             recordings=Recordings(context),
             sends=sends,
-            sessions=Sessions(context, notifier.tell),
+            sessions=sessions,
             merges=Merges(context, book, checks, merge_work),
             who=Who(context, leases, tasks),
             hooks=hooks,

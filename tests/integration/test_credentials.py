@@ -169,6 +169,32 @@ def _must_not_have(data: bytes, secrets: list[bytes], where: str) -> None:
         assert secret.rpartition(b".")[2] not in data, where
 
 
+@pytest.mark.parametrize("terminal", ["tmux", "none"])
+def test_who_prints_it_has_it_masked_in_the_log_and_in_the_journal(instance: Instance, terminal: str) -> None:
+    show = [
+        "sh",
+        "-c",
+        'cat "$CORRAL_CREDENTIAL_FILE"; echo $KEY shown; cat "$CORRAL_CREDENTIAL_FILE"; sleep 2; exit 3',
+    ]
+    instance.spec(toml({"a": {"command": show, "terminal": terminal, "env": {"KEY": "hunter2-secret"}}}))
+    instance.run("up", check=False)
+    following = subprocess.Popen(instance.argv("logs", "-f", "a"), env=instance.environment(), stdout=subprocess.PIPE)
+    with following:
+        assert following.stdout is not None
+        followed = b"".join(following.stdout.readline() for _ in range(3))
+        following.terminate()
+    secret = credential_file(instance, "a").read_bytes().strip()
+    assert followed.splitlines() == [b"********", b"******** shown", b"********"]
+    wait_for(lambda: "agent.exited" in instance.run("events").stdout, 20, "it has ended")
+    # What the host of processes keeps of the output of programs without a terminal is as it came, for its user alone.
+    kept = Path(instance.home) if terminal == "tmux" else Path(instance.home, "logs")
+    written = [path.read_bytes() for path in kept.rglob("*") if path.is_file()]
+    assert any(b"******** shown" in data for data in written)
+    assert not [data for data in written if secret.rpartition(b".")[2] in data]
+    told = instance.run("events", "--json").stdout + instance.run("logs", "-n", "all", "a").stdout
+    assert "hunter2" not in told
+
+
 def test_who_shows_it_on_its_terminal_has_it_masked_in_the_recording(instance: Instance) -> None:
     show = ["sh", "-c", 'cat "$CORRAL_CREDENTIAL_FILE"; echo shown; exec sleep 86400']
     instance.spec(toml({"a": {"command": show}}) + "\n[recording]\non = true\n")

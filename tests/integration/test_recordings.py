@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,24 @@ def test_nothing_is_recorded_unless_the_file_says_so(instance: Instance) -> None
     done = instance.run("replay", "a", "--export", "-", check=False)
     assert (done.returncode, "[recording]" in done.stderr) == (3, True)
     assert not Path(instance.home, "recordings").exists()
+
+
+def test_whoever_runs_the_instance_says_what_holds_for_teams_that_say_nothing(instance: Instance) -> None:
+    home = Path(instance.home)
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("[recording]\non = true\n")
+    up(instance, "")
+    says(instance, "echo wo''rd", "word")
+    recorded(instance, "word")
+    up(instance, "[recording]\non = false")
+    says(instance, "echo no-mo''re", "no-more")
+    assert "no-more" not in shown(instance)
+    instance.run("daemon", "stop")
+    (home / "config.toml").write_text("[recording]\nrequired = true\n")
+    instance.run("daemon", "start")
+    wait_for(lambda: "this host requires" in instance.run("ps").stderr + instance.run("ps").stdout, 20, "ps tells")
+    says(instance, "echo a''gain", "again")
+    recorded(instance, "again")
 
 
 def test_what_a_terminal_shows_is_recorded_and_secrets_are_masked(instance: Instance) -> None:
@@ -128,7 +148,27 @@ def test_it_is_played_and_left_with_a_key(instance: Instance) -> None:
         wait_for(lambda: b"paused" in person.shown, 20, "it is paused")
         assert b"\x1b]52;" not in person.shown, "nothing is put into the clipboard of whoever looks"
         person.press(b"q")
-        wait_for(lambda: person.shown.endswith(b"\x1b[?1049l"), 20, "the terminal is given back")
+        assert person.exit_code() == 0
+        wait_for(lambda: person.shown.endswith(b"\x1b[?1049l\x1b[999;1H\x1b[K\r\n"), 20, "the prompt is below it")
+
+
+def test_what_is_exported_from_a_time_on_begins_then_and_not_in_the_future(instance: Instance) -> None:
+    up(instance)
+    says(instance, "echo ear''ly", "early")
+    recorded(instance, "early")
+    began = exported(instance)[0]["timestamp"]
+    wait_for(lambda: time.time() > began + 2, 20, "two seconds of it are over")
+    says(instance, "echo la''te", "late")
+    recorded(instance, "late")
+    middle = datetime.fromtimestamp(began + 2, UTC).isoformat()
+    done = instance.run("replay", "a", "--at", middle, "--export", "-")
+    header, *events = map(json.loads, done.stdout.splitlines())
+    assert header["timestamp"] == began + 2
+    at = {word: next(event[0] for event in events if word in event[2]) for word in ("early", "late")}
+    assert at["early"] == 0.0 < at["late"]
+    future = datetime.fromtimestamp(time.time() + 3600, UTC).isoformat()
+    done = instance.run("replay", "a", "--at", future, "--export", "-", check=False)
+    assert (done.returncode, "future" in done.stderr) == (2, True)
 
 
 def test_a_full_disk_stops_the_recording_and_nothing_else(instance: Instance) -> None:

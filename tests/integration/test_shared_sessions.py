@@ -57,6 +57,12 @@ def modes(shop: Instance, *expected: str) -> None:
     wait_for(lambda: sorted(str(seat["mode"]) for seat in seats(shop)) == sorted(expected), 20, f"{expected} are there")
 
 
+def reasons(shop: Instance) -> list[str]:
+    """Why people left, as it is journalled."""
+    told = shop.run("events", "--json", "--event", "session.left").stdout.splitlines()
+    return [json.loads(line)["data"]["why"] for line in told]
+
+
 def guests(shop: Instance) -> list[int]:
     """The tmux clients that show terminals to guests."""
     found = []
@@ -176,7 +182,7 @@ def test_a_moderator_mutes_hands_over_and_ends(shop: Instance) -> None:
         seat = next(str(seat["seat"]) for seat in seats(shop) if seat["mode"] == "drive")
         shop.run("session", "mute", "a", seat)
         types(driver, shop, "muted")
-        sees(driver, "a moderator has muted you")
+        sees(driver, "has muted you")
         assert shop.json("session", "unmute", "a", seat)["seats"][0]["muted"] is False
         assert not arrived(shop, "muted")
         shop.run("session", "handover", "a", seat)
@@ -202,6 +208,7 @@ def test_a_killed_client_harms_nothing_and_leaves_nothing(shop: Instance, how: s
         modes(shop)
         wait_for(lambda: not guests(shop), 20, "no client is left")
     assert shop.json("ps")[0]["state"] == "running"
+    assert reasons(shop) == ["the connection was lost"]
 
 
 @pytest.mark.parametrize("how", ["--observe", "--drive"])
@@ -211,8 +218,12 @@ def test_a_killed_daemon_or_keeper_ends_the_session_and_nothing_else(shop: Insta
         modes(shop, how.removeprefix("--"))
         os.kill(int(Path(shop.runtime, f"{what}.lock").read_text()), signal.SIGKILL)
         wait_for(lambda: not guests(shop), 20, "no client is left")
-        sees(person, "agents go on" if what == "daemon" else "keeper")
+        sees(person, "agents go on" if what == "daemon" else "keeper went away; the agent goes on")
+        assert person.exit_code() == 6
     shop.run("daemon", "start")
+    wait_for(lambda: reasons(shop), 20, "it is journalled")
+    (why,) = reasons(shop)
+    assert why.startswith("the daemon ended" if what == "daemon" else "the keeper went away")
     wait_for(lambda: shop.json("ps")[0]["state"] == "running", 30, "the agent goes on")
     with at(shop, "--drive") as person:
         types(person, shop, "again")

@@ -136,3 +136,23 @@ def test_who_is_no_member_any_more_is_hung_up_on(shop: None, ann: User, ben: Use
             wait_for(lambda: b"still-4" in watcher.shown, 30, "the agent is as it was")
     finally:
         system("corral", "member", "add", "ben", "--role", "senior")
+
+
+def test_an_owner_is_told_of_a_guest_who_does_not_hold_up_the_end(one_server: None, ann: User, ben: User) -> None:
+    """By ps, without any setting; and what is run to tell that the guest left does not keep the team from going."""
+    try:
+        ann.run("corral", "up", cwd=spec(ann, "shop", TEAM + '[notify]\ncommand = ["sleep", "20"]\n'))
+        with at(ben, "--observe"):
+            wait_for(lambda: "ben watches its terminal" in told_by_ps(ann), 30, "ann is told")
+            recordings = ("corral", "replay", "--json", "shop/a")
+            wait_for(lambda: json.loads(ann.run(*recordings).stdout), 30, "a shared server records by default")
+            done = ann.run("corral", "down", "-t", "shop", "--json", check=False)
+            assert (done.returncode, json.loads(done.stdout)["clean"]) == (0, True), done.stderr
+    finally:
+        leave(ann, ben)
+        tidy(ann, ben)
+
+
+def told_by_ps(user: User) -> str:
+    done = user.run("corral", "ps")
+    return done.stdout + done.stderr

@@ -21,6 +21,7 @@ class AtTheKeyboard:
         self._seen = threading.Event()
         #: The last bytes that were written to the terminal.
         self.shown = b""
+        self._reaped: set[int] = set()
 
     def __enter__(self) -> "AtTheKeyboard":
         self._pid, self._terminal = pty.fork()
@@ -36,8 +37,9 @@ class AtTheKeyboard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
+        if self._pid not in self._reaped:
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
         os.write(self._tell, b".")
         self._reader.join()
         for descriptor in (self._terminal, self._ended, self._tell):
@@ -47,6 +49,12 @@ class AtTheKeyboard:
     def pid(self) -> int:
         """The process that has the terminal."""
         return self._pid
+
+    def exit_code(self) -> int:
+        """Wait for it to end by itself: how it did."""
+        _, status = os.waitpid(self._pid, 0)
+        self._reaped.add(self._pid)
+        return os.waitstatus_to_exitcode(status)
 
     def press(self, keys: str | bytes) -> None:
         """Keys, as fast as they go."""

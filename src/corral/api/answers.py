@@ -289,7 +289,8 @@ def _row(registry: Registry, agent: Agent, *, hidden: bool) -> str:
             agent.state,
             does.word,
             "" if agent.pid is None else str(agent.pid),
-            str(agent.since),
+            # Since when its run is up, also if nobody could see it for a while.
+            str(agent.started_at or agent.since),
             str(agent.restarts),
             agent.containment,
             _one_field(agent.workspace),

@@ -41,14 +41,21 @@ class Line(Answer, frozen=True, omit_defaults=True):
         str | UnsetType, Meta(description="why keys are not taken from now on; empty once they are again")
     ] = UNSET
     over: Annotated[str | UnsetType, Meta(description="the last line: why it is over")] = UNSET
+    broke: Annotated[
+        bool, Meta(description="with `over`: nobody ended it, what carries it broke; it can be joined again")
+    ] = False
 
 
 class Said(Body, frozen=True):
-    """A line of what somebody who joined says: keys, or the size that their terminal has now."""
+    """A line of what somebody who joined says: keys, the size that their terminal has now, or that they leave.
+
+    Whoever only goes away has left as well, and counts as one whose connection was lost.
+    """
 
     keys: bytes = b""
     columns: int = 0
     rows: int = 0
+    leave: bool = False
 
 
 class SteerBody(Body, frozen=True):

@@ -15,7 +15,7 @@ from corral.api.lasting import LEFT, Ending, Lasting
 from corral.api.session_answers import Line, SteerBody
 from corral.domain.errors import CorralError, DeniedError, WrongUseError
 from corral.service.resolve import find_agent, find_team
-from corral.service.sessions import Joined, Joining, Sessions
+from corral.service.sessions import LEFT, Joined, Joining, Sessions
 from corral.supervise.registry import Registry
 
 #: A line of somebody who types. A paste comes in pieces of some kilobytes.
@@ -93,7 +93,8 @@ class _TwoWay(Lasting, Response):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             hearing = asyncio.ensure_future(self._hear(receive, say_refused=lambda why: say(Line(refused=why))))
             await say(Line(joined=self._joined.order.id))
-            await say(Line(over=await self._shown(say)))
+            over = await self._shown(say)
+            await say(Line(over=over, broke=self._joined.broke))
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             if hearing is not None:
@@ -109,6 +110,7 @@ class _TwoWay(Lasting, Response):
                 await say(Line(output=data))
         except DeniedError as error:
             self.over(Ending(error=error))
+            self._joined.left = error.message
             return error.message
         return self._joined.why
 
@@ -117,6 +119,9 @@ class _TwoWay(Lasting, Response):
         try:
             async for line in _lines(receive):
                 said = _read(line)
+                if said.leave:
+                    await self._joined.leave(LEFT)
+                    return
                 await self._still()
                 if said.columns and said.rows:
                     await self._joined.resize(said.columns, said.rows)
@@ -127,7 +132,7 @@ class _TwoWay(Lasting, Response):
                         await say_refused(self._told_refused)
         except CorralError as error:
             self.over(Ending(error=error))
-            self._joined.why = error.message
+            self._joined.why = self._joined.left = error.message
         await self._joined.leave()
 
 

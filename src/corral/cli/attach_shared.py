@@ -14,6 +14,8 @@ from corral.client.wire import DaemonAbsentError, target
 from corral.domain.detach_keys import DetachKeys
 from corral.domain.session_modes import OBSERVE
 
+#: The exit code if somebody did not answer.
+_NO_ANSWER = 6
 #: With these, too, somebody leaves who only watches: nothing else can be meant.
 _LEAVE_WATCHING = b"q\x03"
 #: Where the last line of the terminal is, for a word of ours that the next picture paints over.
@@ -61,7 +63,7 @@ def _attended(terminal: RawTerminal, exchange: Exchange, mode: str) -> "tuple[in
         elif record.get("refused"):
             terminal.paint(_LAST_LINE % plain(str(record["refused"])).encode())
         elif "over" in record:
-            return 0, str(record["over"])
+            return _NO_ANSWER if record.get("broke") else 0, str(record["over"])
     if attention.ended_by is not None:
         return 128 + attention.ended_by, ""
     if attention.left:
@@ -124,11 +126,18 @@ class _Attention:
             self.left = True  # the terminal is gone
             return
         if self._watches and any(key in _LEAVE_WATCHING for key in keys) and not keys.startswith(b"\x1b"):
-            self.left = True
+            self._leave()
             return
-        passed, self.left = self._detach.feed(keys)
+        passed, detached = self._detach.feed(keys)
         if passed and not self._watches:
             self._say(b'{"keys":"%s"}\n' % b2a_base64(passed, newline=False))
+        if detached:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Say so: who only goes away has lost the connection, for all that others can tell."""
+        self._say(b'{"leave":true}\n')
+        self.left = True
 
     def _say(self, line: bytes) -> None:
         self._exchange.say(line)
@@ -144,5 +153,5 @@ def _as_json(invocation: Invocation, whose: list[tuple[str, str | None]], mode: 
         write_bytes(json.dumps(record).encode() + b"\n")
     if "over" not in record:
         remark("corral: the daemon went away; the agent goes on")
-        return 6
-    return 0
+        return _NO_ANSWER
+    return _NO_ANSWER if record.get("broke") else 0

@@ -14,7 +14,7 @@ from corral.cli.proc_stream import LONGEST_POLL
 from corral.cli.proc_targets import Whose
 from corral.client.answers import begin, raise_refusal
 from corral.client.exchange import Exchange
-from corral.domain.errors import NotFoundError, RefusedError
+from corral.domain.errors import DeniedError, NotFoundError, RefusedError
 
 _CHUNK = 256 * 1024
 #: Until a process to which nothing more can be written now is tried again.
@@ -204,6 +204,8 @@ class Attention:
         probed, self._probing = self._probing, False
         try:
             raise_refusal(writing.response())
+        except DeniedError:
+            raise  # who may not type any more is told so, and not left to wait
         except (RefusedError, NotFoundError):
             if self._chunk and not probed:
                 # Too much waits for it already, or it does not read any more: then nothing is refused as well.

@@ -1,6 +1,7 @@
 """`corral replay`: play what an agent's terminal showed, or save it as an asciicast."""
 
 import os
+import time
 
 from corral.cli.amounts import size as shown_size
 from corral.cli.command import AGENTS, FILES, MOMENT, NUMBER, TEAM, Argument, Command, Invocation, Option
@@ -30,16 +31,18 @@ def run(invocation: Invocation) -> int:
             "add [recording] to its corral.toml and run corral up: from then on its terminal is recorded",
         )
     at, export = invocation.number("at"), invocation.text("export")
+    if at is not None and at > time.time():
+        raise WrongUseError("--at is in the future", "corral replay --list AGENT shows what there is")
     chosen = _chosen(listed, at)
     header, events = _loaded(invocation, whose, chosen)
     began = _unix(chosen[0].get("began"))
+    start = max(0.0, at - began) if at is not None else 0.0
     if export is not None:
-        return _exported(header, events, export)
+        return _exported(*_from(start, header, events, began), export)
     if not (os.isatty(0) and os.isatty(1)):
         raise WrongUseError("replay needs a terminal, and standard input or output is none", "--export FILE saves it")
     from corral.cli.replay_player import play
 
-    start = max(0.0, at - began) if at is not None else 0.0
     play(
         events, title=f"{chosen[0].get('team')}/{agent}", began=began, at=start, speed=invocation.number("speed") or 1.0
     )
@@ -108,6 +111,15 @@ def _loaded(
     return header, events
 
 
+def _from(start: float, header: Record, events: "list[Event]", began: float) -> "tuple[Record, list[Event]]":
+    """The recording from so many seconds on. What was shown before is painted at once: it is what the rest is about."""
+    if not start:
+        return header, events
+    return {**header, "timestamp": int(began + start)}, [
+        (max(0.0, at - start), kind, text) for at, kind, text in events
+    ]
+
+
 def _exported(header: Record, events: "list[Event]", file: str) -> int:
     import json
 
@@ -151,7 +163,7 @@ COMMAND = Command(
     ),
     arguments=(Argument("AGENT", summary="the agent, as AGENT or TEAM/AGENT", offers=AGENTS),),
     options=(
-        Option("at", value="TIME", kind=MOMENT, summary="begin at that time: 10m, 2h (ago), or an ISO time"),
+        Option("at", value="TIME", kind=MOMENT, summary="begin at that time: 10m, 2h (ago), 14:05, or an ISO time"),
         Option("speed", "s", value="N", kind=NUMBER, summary="so many times as fast (default 1)"),
         Option(
             "export",

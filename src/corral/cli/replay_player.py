@@ -18,9 +18,19 @@ _LAST_LINE = "\x1b7\x1b[r\x1b[999;1H\x1b[m\x1b[7m%s\x1b[m\x1b[K\x1b8"
 
 
 def play(events: "list[Event]", *, title: str, began: float, at: float, speed: float) -> None:
-    """Play until the person leaves. At the end the last picture stays."""
+    """Play until the person leaves. What was on the screen before can be scrolled back to; the last picture stays."""
     player = Player(events, at=at, speed=speed)
-    with RawTerminal() as terminal:
+    terminal = RawTerminal()
+    try:
+        _play(terminal, player, title, began)
+    finally:
+        # Below the picture, and not where putting the terminal in order has left the cursor.
+        terminal.paint(b"\x1b[999;1H\x1b[K\n")
+
+
+def _play(terminal: RawTerminal, player: Player, title: str, began: float) -> None:
+    with terminal:
+        terminal.paint(b"\n" * terminal.size()[1])
         show = _Screen(terminal, title, began)
         show.paint(player.begin(), player)
         while True:

@@ -89,13 +89,19 @@ def _moment(option: Option, text: str) -> float:
     length = seconds(text)
     if length is not None:
         return max(0.0, time.time() - length)
-    from datetime import datetime
+    from datetime import datetime, timedelta
+    from datetime import time as clock
 
     try:
+        if ":" in text[:3]:
+            # A time of the clock is the last one that there was: today's, or yesterday's if today's is yet to come.
+            now = datetime.now().astimezone()
+            then = datetime.combine(now.date(), clock.fromisoformat(text.zfill(5)), now.tzinfo)
+            return (then if then <= now else then - timedelta(days=1)).timestamp()
         # Without a zone it is the local time: that is what a person reads off the clock.
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
-        what = "a time back such as 10m or 2h, or a time such as 2025-11-30T14:05 or 2025-11-30T14:05:00Z"
+        what = "a time back such as 10m or 2h, or a time such as 14:05, 2025-11-30T14:05 or 2025-11-30T14:05:00Z"
         raise _wrong(option, text, what) from None
 
 

@@ -43,6 +43,12 @@ def names_in(credential: str) -> Names | None:
     return Names(instance=found[1], team=found[2], agent=found[3], run=found[4])
 
 
+def open_letters(credential: str) -> int:
+    """How many letters at its beginning are no secret, and are the same for every agent of the instance."""
+    found = names_in(credential)
+    return len(_KIND) + len(found.instance) + 2 if found is not None else 0
+
+
 def digest(credential: str) -> str:
     """What is kept of a credential. It is random, so a plain hash does."""
     return hashlib.sha256(credential.encode("utf-8", "surrogateescape")).hexdigest()

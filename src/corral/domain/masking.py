@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 #: What is shown in the place of a secret, however long that is.
@@ -34,36 +34,66 @@ class Masker:
     What may be the beginning of one is held back until more comes, however long that takes: a secret that is echoed
     letter by letter is masked as well, and so is one that is wrapped over a few lines or changes its colour. `finish`
     gives what was held back and turned out to be none.
+
+    `may_show` says of a secret how many of its first letters may be shown while nobody knows yet that it is one. Output
+    that must be seen as it comes is then held back only if it looks like a secret, and looking at it costs little.
     """
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, secrets: Iterable[str], may_show: Callable[[str], int] | None = None) -> None:
         # On a terminal a line ends in another way than in the value: each line is looked for by itself.
-        lines = (line for value in secrets for line in value.splitlines())
-        values = {line.strip().encode("utf-8", "surrogateescape") for line in lines}
-        self._secrets = sorted((value for value in values if len(value) >= SHORTEST), key=len, reverse=True)[:_MOST]
+        lines = {line.strip() for value in secrets for line in value.splitlines()}
+        shows = {line.encode("utf-8", "surrogateescape"): may_show(line) if may_show else 0 for line in lines}
+        self._secrets = sorted((value for value in shows if len(value) >= SHORTEST), key=len, reverse=True)[:_MOST]
         # The longest first: of two that begin alike, the whole of the longer one is hidden.
         self._pattern = re.compile(b"|".join(map(re.escape, self._secrets))) if self._secrets else None
         self._first = re.compile(b"|".join({re.escape(value[:1]) for value in self._secrets}))
         self._parts = tuple({part for value in self._secrets for part in _parts(value)})
+        self._may_show = {value: shows[value] for value in self._secrets}
+        #: Without any of these in it, output is neither a secret nor so much of one that it is held back.
+        heads = {value[: shown + 1] for value, shown in self._may_show.items()}
+        self._signs = (*heads, *(part for part in self._parts if not any(head in part for head in heads)))
+        self._longest_sign = max(map(len, self._signs), default=0)
+        self._waits = may_show is None
+        #: What was shown last: a secret may have begun there.
+        self._before = b""
         self._held = b""
+
+    @property
+    def held(self) -> int:
+        """How many bytes are held back."""
+        return len(self._held)
 
     def feed(self, data: bytes) -> bytes:
         """The output as far as it can be shown."""
         if self._pattern is None:
             return data
-        data = self._held + data
-        begun = _BEGUN_GAP.search(data, max(0, len(data) - _MOST_GAPS))
+        if not self._waits and not self._held:
+            # As it came: of a secret that is wrapped once or twice, one of the signs is whole.
+            window = self._before[-self._longest_sign :] + data
+            if not any(sign in window for sign in self._signs):
+                self._remember(self._before + data)
+                return data
+        return self._fed(data)
+
+    def _fed(self, data: bytes) -> bytes:
+        data = self._before + self._held + data
+        begun = _BEGUN_GAP.search(data, max(len(self._before), len(data) - _MOST_GAPS))
         whole = data[: begun.start()] if begun else data
         plain = whole.translate(None, _LINE_ENDS)
         if any(part in plain for part in self._parts):
             shown, at = self._looked_through(whole)
         else:
-            at = self._end_of_shown(whole)
-            shown = whole[:at]
+            at = max(self._end_of_shown(whole), len(self._before))
+            shown = whole[len(self._before) : at]
         self._held = data[at:]
+        self._remember(data[:at])
         if len(self._held) > len(self._secrets[0]) + _MOST_GAPS:
             return shown + self.finish()
         return shown
+
+    def _remember(self, shown: bytes) -> None:
+        if not self._waits:
+            self._before = shown[-len(self._secrets[0]) - _MOST_GAPS :]
 
     def _looked_through(self, data: bytes) -> tuple[bytes, int]:
         """What can be shown of output that may have secrets in it, and how much of it that is."""
@@ -76,7 +106,7 @@ class Masker:
                 break
             found.append(match.span())
         rest = letters[found[-1][1] :] if found else letters
-        return _masked(data, letters, found, len(letters) - self._beginning(rest))
+        return _masked(data, letters, found, len(letters) - self._beginning(rest), len(self._before))
 
     def _end_of_shown(self, data: bytes) -> int:
         """Up to where output can be shown that has no secret in it, but may end in the middle of one."""
@@ -87,16 +117,16 @@ class Masker:
 
     def finish(self) -> bytes:
         """What was held back; whole secrets in it are masked."""
-        held = self.take_back()
-        if self._pattern is None:
+        before, held = self._before, self.take_back()
+        if self._pattern is None or not held:
             return held
-        letters = _GAP.sub(b"", held)
+        letters = _GAP.sub(b"", before + held)
         found = [match.span() for match in self._pattern.finditer(letters)]
-        return _masked(held, letters, found, len(letters))[0]
+        return _masked(before + held, letters, found, len(letters), len(before))[0]
 
     def take_back(self) -> bytes:
         """What is held back, as it came: for another one to go on with."""
-        held, self._held = self._held, b""
+        held, self._held, self._before = self._held, b"", b""
         return held
 
     def _may_be_longer(self, data: bytes, start: int, end: int) -> bool:
@@ -111,7 +141,7 @@ class Masker:
         window = max(0, len(rest) - longest)
         for found in self._first.finditer(rest, window):
             tail = rest[found.start() :]
-            if any(value.startswith(tail) for value in self._secrets):
+            if any(len(tail) > shown and value.startswith(tail) for value, shown in self._may_show.items()):
                 return len(tail)
         return 0
 
@@ -122,17 +152,23 @@ def _parts(secret: bytes) -> Iterator[bytes]:
     return (secret[begin:end] for begin, end in pairwise(cuts))
 
 
-def _masked(data: bytes, letters: bytes, found: Sequence[tuple[int, int]], kept: int) -> tuple[bytes, int]:
-    """The output with these parts of its `letters` masked, up to the letter `kept`; and how much of it that is."""
+def _masked(
+    data: bytes, letters: bytes, found: Sequence[tuple[int, int]], kept: int, known: int = 0
+) -> tuple[bytes, int]:
+    """The output with these parts of its `letters` masked, up to the letter `kept`; and how much of it that is.
+
+    So many bytes as are `known` were shown already, and are left out.
+    """
     if not found and kept == len(letters):
-        return data, len(data)
+        return data[known:], len(data)
     place = _Places(data)
-    shown, at = [], 0
+    shown, at = [], known
     for start, end in found:
-        first, behind = place.of(start), place.of(end - 1) + 1
-        shown += [data[at:first], MASK, *_GAP.findall(data, first, behind)]
-        at = behind
-    stop = place.of(kept) if kept < len(letters) else len(data)
+        first, behind = max(place.of(start), known), place.of(end - 1) + 1
+        if behind > known:
+            shown += [data[at:first], MASK, *_GAP.findall(data, first, behind)]
+            at = behind
+    stop = max(place.of(kept), known) if kept < len(letters) else len(data)
     return b"".join((*shown, data[at:stop])), stop
 
 

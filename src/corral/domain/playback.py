@@ -12,7 +12,7 @@ from corral.domain.asciicast import OUTPUT, Event
 LONGEST_PAUSE = 2.0
 SLOWEST, FASTEST = 0.125, 64.0
 #: Before a picture that is painted from the beginning.
-CLEAR = "\x1b[m\x1b[?1049l\x1b[r\x1b[H\x1b[2J\x1b[3J"
+CLEAR = "\x1b[m\x1b[?1049l\x1b[r\x1b[H\x1b[2J"
 
 
 class Player:

@@ -22,6 +22,11 @@ def joined(agent: Agent, name: str, mode: str, now: float) -> Notice:
     )
 
 
+def is_there(name: str, mode: str) -> str:
+    """For `ps`, as long as somebody else is there."""
+    return f"{name} {_DOES[mode]} its terminal; corral session ls shows who is there"
+
+
 def left(agent: Agent, name: str, mode: str, why: str, now: float) -> Notice:
     """… and is gone again."""
     return Notice(

@@ -39,7 +39,12 @@ class Seat:
     mode: str
     #: Unix time.
     since: float
-    muted: bool = False
+    #: Who muted it; empty if nobody did.
+    muted_by: str = ""
+
+    @property
+    def muted(self) -> bool:
+        return bool(self.muted_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ class Company:
         if seat.mode == OBSERVE:
             return "you only watch"
         if seat.muted:
-            return "a moderator has muted you"
+            return f"{seat.muted_by} has muted you"
         if self.keyboard and self.keyboard != seat_id and seat.mode != MODERATE:
             holder = self.seat(self.keyboard)
             return f"the keyboard was handed to {holder.name if holder else 'somebody else'}"
@@ -92,8 +97,8 @@ class Company:
             raise WrongUseError(f"{person} has {len(found)} seats in that session", f"name one of them: {ids}")
         return found[0]
 
-    def steered(self, action: str, person: str) -> tuple[Company, tuple[Seat, ...]]:
-        """After what a moderator did: the company as it is then, and the seats that have to go."""
+    def steered(self, action: str, person: str, by: str) -> tuple[Company, tuple[Seat, ...]]:
+        """After what `by` did, who need not have a seat: the company as it is then, and the seats that have to go."""
         if action in _ABOUT_SOMEBODY and not person:
             raise WrongUseError(f"whom is {action} about?", "name a person of the session: corral session ls")
         if action == RELEASE:
@@ -107,10 +112,10 @@ class Company:
                 "corral attach --drive lets them, if they may: they have to join again",
             )
         if action == HANDOVER:
-            free = replace(seat, muted=False)
+            free = replace(seat, muted_by="")
             return Company(self._replaced(free), seat.id), ()
         if action in (MUTE, UNMUTE):
-            return replace(self, seats=self._replaced(replace(seat, muted=action == MUTE))), ()
+            return replace(self, seats=self._replaced(replace(seat, muted_by=by if action == MUTE else ""))), ()
         raise WrongUseError(f"{action} is nothing that a moderator does", f"one of {', '.join(ACTIONS)}")
 
     def line(self) -> str:

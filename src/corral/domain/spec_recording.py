@@ -18,6 +18,7 @@ _DAY = 86400.0
 _SHORTEST, _LONGEST = 60.0, 3650 * _DAY
 #: Less than a few screens is no recording.
 _LEAST, _MOST = 1 << 20, 1 << 40
+ON_EXAMPLE = "on = true"
 _KEEP_EXAMPLE, _SIZE_EXAMPLE = 'keep = "30d"', 'max_size = "256M"'
 
 
@@ -27,17 +28,19 @@ def read_recording(root: Table, elsewhere: Mapping[str, str]) -> Recording:
     if table is None:
         return DEFAULT_RECORDING
     table.only(RECORDING_NAMES, ALIASES, elsewhere)
-    on = table.take("on", bool, "on = true")
+    on = table.take("on", bool, ON_EXAMPLE)
+    # Who writes the table wants it, unless it says otherwise.
+    return Recording(on=True if on is None else on, keep=keep_of(table), max_size=size_of(table), said=True)
+
+
+def keep_of(table: Table) -> float:
+    """How long recordings are kept."""
     keep = read_duration(table, "keep", _KEEP_EXAMPLE, least=_SHORTEST, most=_LONGEST) if "keep" in table.data else None
-    return Recording(
-        # Who writes the table wants it, unless it says otherwise.
-        on=True if on is None else on,
-        keep=DEFAULT_RECORDING.keep if keep is None else keep,
-        max_size=_size(table),
-    )
+    return DEFAULT_RECORDING.keep if keep is None else keep
 
 
-def _size(table: Table) -> int:
+def size_of(table: Table) -> int:
+    """How much is kept of each agent."""
     if "max_size" not in table.data:
         return DEFAULT_RECORDING.max_size
     size = read_size(table, "max_size", _SIZE_EXAMPLE)

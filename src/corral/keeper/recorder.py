@@ -1,4 +1,4 @@
-"""Output of a team's agents: to disk for `logs`, and into a word for what each agent does.
+"""Output of a team's agents: without secrets to disk for `logs`, and into a word for what each agent does.
 
 Output is written in bursts, so a busy agent costs a write now and then and a quiet one costs nothing: the timers run
 only while something was written.
@@ -13,6 +13,7 @@ from functools import partial
 
 from corral.domain.last_output import missing_end
 from corral.domain.last_question import QuestionFilter
+from corral.domain.masking import Masker
 from corral.domain.terminal_text import TextCleaner
 from corral.ports.output import LogPage
 from corral.ports.recording import Log
@@ -30,8 +31,19 @@ _IDLE_SECONDS = 3.0
 class Recorder:
     """Records one agent. `on_activity(word)` is called when it begins to write and when it has fallen quiet."""
 
-    def __init__(self, log: Log, on_activity: Callable[[str, float], None], on_trouble: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        log: Log,
+        masker: Callable[[], Masker],
+        on_activity: Callable[[str, float], None],
+        on_trouble: Callable[[str], None],
+    ) -> None:
         self._book = log
+        self._new_masker = masker
+        #: None until something is written: what is to be masked is another with each run.
+        self._masker: Masker | None = None
+        #: Without a terminal: of which run the last output was, and its position there.
+        self._of: tuple[str, int] | None = None
         self._on_activity = on_activity
         self._on_trouble = on_trouble
         self._flush_timer: asyncio.TimerHandle | None = None
@@ -53,7 +65,7 @@ class Recorder:
         if of is None:
             data = self._question.feed(data)
             self._tail = (self._tail + data)[-_TAIL_BYTES:]
-        self._book.add(self.last_output, data, of)
+        self._note(data, of)
         self._unwritten += len(data)
         if self._unwritten >= _FLUSH_BYTES:
             self.flush()
@@ -64,6 +76,12 @@ class Recorder:
         self._set_activity("working")
         return data
 
+    def mask_anew(self) -> None:
+        """Other values are to be masked from now on."""
+        if self._masker is not None:
+            held, self._masker = self._masker.take_back(), None
+            self._book.add(time.time(), self._masked().feed(held))
+
     def recorded(self, run: str) -> int:
         """How much of the output of a run without a terminal is recorded, by this keeper or an earlier one."""
         self.flush()
@@ -73,14 +91,18 @@ class Recorder:
         """A new run begins: until it writes or stays quiet for a while, nothing is known of it."""
         self.activity = "unknown"
         self._tail = b""
+        self._masker = None
         self._idle_after_a_while()
 
     def taken_over(self, screen: list[str]) -> None:
         """Another keeper recorded until now. What was printed between the two of them is read off the screen."""
         past = self._book.read(after=None, lines=_KNOWN_LINES, since=None)
         self._tail = "".join(entry.text for entry in past.entries).encode()[-_TAIL_BYTES:]
-        self._book.add(time.time(), b"\r\n[corral: recording was interrupted here]\r\n")
-        self.complete(screen)
+        self._note(b"\r\n[corral: recording was interrupted here]\r\n")
+        # What is known is without secrets: only what is shown without them can be compared with it.
+        masker = self._new_masker()
+        shown = masker.feed("\n".join(screen).encode()) + masker.finish()
+        self.complete(shown.decode("utf-8", "replace").split("\n"))
         self._tail = b""
         self.flush()
         self._idle_after_a_while()
@@ -123,13 +145,14 @@ class Recorder:
             del recorded[0]  # it begins in the middle of a line
         missing = missing_end(recorded, screen)
         if missing:
-            self._book.add(time.time(), missing.replace("\n", "\r\n").encode() + b"\r\n")
+            self._note(missing.replace("\n", "\r\n").encode() + b"\r\n")
 
     def ended(self) -> None:
         """The run ended: write the rest and stop the timers."""
-        held = self._question.finish()
-        if held:
-            self._book.add(time.time(), held)
+        self._note(self._question.finish())
+        if self._masker is not None:
+            self._book.add(time.time(), self._masker.finish(), self._of)
+            self._masker = None
         self.flush()
         if self._idle_timer is not None:
             self._idle_timer.cancel()
@@ -140,6 +163,23 @@ class Recorder:
         """Write the rest and let go of the file."""
         self.ended()
         self._book.close()
+
+    def _note(self, data: bytes, of: tuple[str, int] | None = None) -> None:
+        """Have it written down, without secrets."""
+        if not data:
+            return
+        masker = self._masked()
+        shown = masker.feed(data)
+        self._of = of
+        if of is not None:
+            # Whoever goes on recording this run is to get what is held back once more.
+            of = (of[0], of[1] - masker.held)
+        self._book.add(time.time(), shown, of)
+
+    def _masked(self) -> Masker:
+        if self._masker is None:
+            self._masker = self._new_masker()
+        return self._masker
 
     def _idle_after_a_while(self) -> None:
         if self._idle_timer is None:
@@ -165,10 +205,12 @@ class Recorders:
     def __init__(
         self,
         log: Callable[[str], Log],
+        masker: Callable[[str], Masker],
         on_activity: Callable[[str, str, float], None],
         on_trouble: Callable[[str, str], None],
     ) -> None:
         self._log = log
+        self._masker = masker
         self._on_activity = on_activity
         self._on_trouble = on_trouble
         self._of_agent: dict[str, Recorder] = {}
@@ -178,9 +220,17 @@ class Recorders:
         recorder = self._of_agent.get(agent)
         if recorder is None:
             recorder = self._of_agent[agent] = Recorder(
-                self._log(agent), partial(self._on_activity, agent), partial(self._on_trouble, agent)
+                self._log(agent),
+                partial(self._masker, agent),
+                partial(self._on_activity, agent),
+                partial(self._on_trouble, agent),
             )
         return recorder
+
+    def mask_anew(self) -> None:
+        """Other values are to be masked from now on."""
+        for recorder in self._of_agent.values():
+            recorder.mask_anew()
 
     def close(self, agent: str) -> None:
         """Let go of the file of one that was removed."""

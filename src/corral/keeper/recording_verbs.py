@@ -18,7 +18,7 @@ class RecordingVerbs:
     _team: Callable[[str], TeamKeeper]
 
     async def record(self, team: str, order: RecordingOrder) -> None:
-        self._team(team).recordings.configure(order)
+        self._team(team).record(order)
 
     async def recordings(self, team: str, agent: str) -> list[RecordingShown]:
         return self._team(team).recordings.listed(agent)

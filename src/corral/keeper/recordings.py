@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from corral.background import Background
-from corral.domain.credentials import FILE_VARIABLE
 from corral.domain.errors import CorralError
 from corral.ports.casts import Cast, Casts, OpenCasts, RecordingOrder, RecordingPiece, RecordingShown
 from corral.ports.sessions import Picture
@@ -42,17 +41,15 @@ class TeamRecordings:
         self,
         team: str,
         casts: OpenCasts,
-        environment_of: Callable[[str], Mapping[str, str] | None],
+        secrets_of: Callable[[str], Mapping[str, str]],
         picture: Callable[[str], Awaitable[Picture]],
         on_trouble: Callable[[str, str], None],
-        credential_of: Callable[[str], str],
     ) -> None:
         self._team = team
         self._casts = casts
-        self._environment_of = environment_of
+        self._secrets_of = secrets_of
         self._picture = picture
         self._on_trouble = on_trouble
-        self._credential_of = credential_of
         self._order = RecordingOrder()
         self._open: dict[str, _Open] = {}
         self._sizes: dict[str, tuple[int, int]] = {}
@@ -135,16 +132,11 @@ class TeamRecordings:
 
     def _begin(self, agent: str, run: str, at: float) -> _Open:
         casts = self._casts(self._team, agent)
-        environment = self._environment_of(agent) or {}
-        names = self._order.masked.get(agent, ())
-        secrets = {name: environment[name] for name in names if environment.get(name)}
-        if credential := self._credential_of(agent):
-            secrets[FILE_VARIABLE] = credential
         cast = casts.begin(
             run=run,
             at=at,
             size=self._sizes.get(run, _SIZE),
-            secrets=secrets,
+            secrets=self._secrets_of(agent),
             max_size=self._order.max_size,
         )
         opened = self._open[run] = _Open(agent, cast)

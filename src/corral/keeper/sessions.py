@@ -172,7 +172,7 @@ class TeamSessions:
         if room is None:
             raise NotFoundError("nobody shares that terminal", "corral session ls shows where people are")
         before = room.company
-        room.company, gone = before.steered(action, person)
+        room.company, gone = before.steered(action, person, by)
         if room.company != before:
             self._changed(run, room, before)
         # Found before anything is waited for: somebody may leave by themselves meanwhile.

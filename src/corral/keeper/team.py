@@ -32,12 +32,14 @@ from corral.keeper.ready_sight import eyes
 from corral.keeper.recorder import Recorders
 from corral.keeper.recordings import TeamRecordings
 from corral.keeper.runtimes import Runtimes, Views
+from corral.keeper.secrets import TeamSecrets, masked_text
 from corral.keeper.session_orders import session_order
 from corral.keeper.sessions import TeamSessions
 from corral.keeper.survivors import Survivors
 from corral.keeper.told_records import TeamRecords
 from corral.keeper.tools import HostTools
 from corral.keeper.typing import Typist
+from corral.ports.casts import RecordingOrder
 from corral.ports.notices import NOTICE_PREFIX, NOTICES
 from corral.ports.output import LogPage, TerminalShown
 from corral.ports.reports import Degraded, KeyboardChanged, Report, RunExited, RunReady, ServerChanged
@@ -56,7 +58,8 @@ class TeamKeeper:
         self._team = team
         self._report = report
         self._launches = tools.launches(team)
-        self._recorders = Recorders(partial(tools.log, team), self._wrote, self._degraded)
+        self._secrets = TeamSecrets(self._launches.environment_of, self._launches.credential_of)
+        self._recorders = Recorders(partial(tools.log, team), self._secrets.masker, self._wrote, self._degraded)
         self._agents: dict[str, str] = {}  # run -> agent
         #: Runs that this keeper started, or found and has taken over.
         self._taken_over: set[str] = set()
@@ -78,14 +81,7 @@ class TeamKeeper:
         self.records = TeamRecords(team, tools.transcripts, self._launches.environment_of, report)
         self.typist = Typist(self._runtime, self._profile_of_run, self._keyboard_changed)
         self.dialogs = TeamDialogs(self._runtime, self._profile_of_run, self.typist.is_typing)
-        self.recordings = TeamRecordings(
-            team,
-            tools.casts,
-            self._launches.environment_of,
-            self._runtime.picture,
-            self._degraded,
-            self._launches.credential_of,
-        )
+        self.recordings = TeamRecordings(team, tools.casts, self._secrets.of, self._runtime.picture, self._degraded)
         self.sessions = TeamSessions(team, self._runtime, self._agent_of, self._company_changed)
         self._survivors = Survivors(tools.containment, team, self._background)
         self._containing = Containing(tools.containment, team, self._launches, self._runtime, self._degraded)
@@ -145,12 +141,20 @@ class TeamKeeper:
         """A page of an agent's output."""
         return await self._recorders.of(agent).read(after=after, lines=lines, since=since, wait=wait)
 
+    def record(self, order: RecordingOrder) -> None:
+        """See `Recordings.record`."""
+        if self._secrets.names != order.masked:
+            self._secrets.names = order.masked
+            self._recorders.mask_anew()
+        self.recordings.configure(order)
+
     # Starting
 
     async def prepare(self, order: TeamOrder) -> None:
         """Have a tmux server, ahead of `start`."""
         self._containing.gated(order)
         self.up = True
+        self.notices.begin()
         await self._runtime.prepare_terminals(left_alone=order.left_alone)
 
     async def start(self, launches: Sequence[Launch], order: TeamOrder) -> Started:
@@ -160,6 +164,7 @@ class TeamKeeper:
         """
         gated = self._containing.gated(order)
         self.up = True
+        self.notices.begin()
         problems: dict[str, str] = {}
         outcomes: dict[str, Session | str] = {}
         async with self._housing:
@@ -297,6 +302,7 @@ class TeamKeeper:
         self._activity.close()
         self.records.close()
         self.up = False
+        self.notices.stop()
         view = await self._runtime.view()
         runs = [session.run for session in view.sessions]
         self._runtime.unwatch(runs)
@@ -304,6 +310,7 @@ class TeamKeeper:
         point("keeper.team_ended")
         exits = await self._runtime.exits(runs) if runs else {}
         await self._runtime.end(view)
+        await self.notices.ended()
         await self.processes.end_server()
         self._recorders.close_all()
         self.recordings.close()
@@ -461,6 +468,10 @@ class TeamKeeper:
         run = next((run for run, name in reversed(self._agents.items()) if name == agent), "")
         self._activity.wrote(agent, run, word, at)
 
+    async def _last_words(self, session: Session) -> str:
+        """They are written down and told to others, so they are without secrets."""
+        return masked_text(await last_words(self._runtime, session.run), self._secrets.of(session.agent))
+
     async def _describe(self, session: Session) -> Run:
         recorder = self._recorders.of(session.agent)
         level = self._containing.levels.get(session.run, Level(""))
@@ -479,7 +490,7 @@ class TeamKeeper:
             activity_dialog=does.dialog,
             activity_at=does.at,
             told=self.records.of(session.run),
-            last_words=await last_words(self._runtime, session.run) if session.dead else "",
+            last_words=await self._last_words(session) if session.dead else "",
             oom_kills=self._launches.oom_kills(session.agent, session.run) if session.dead else 0,
             containment=level.name,
             containment_why=level.why,

@@ -11,13 +11,13 @@ from corral.ports.record import Record
 
 
 class RecordingOrder(Record, frozen=True):
-    """Whether the terminals of a team are recorded."""
+    """Whether the terminals of a team are recorded, and what is kept out of everything that is written of them."""
 
     on: bool = False
     #: Seconds, and bytes of one agent, that are kept.
     keep: float = 0.0
     max_size: int = 0
-    #: By agent, the variables whose values are masked.
+    #: By agent, the variables whose values are masked, in recordings and in logs.
     masked: dict[str, list[str]] = msgspec.field(default_factory=dict)
 
 
@@ -42,7 +42,7 @@ class Recordings(Protocol):
     """A part of `ports.keeper.Keeper`."""
 
     async def record(self, team: str, order: RecordingOrder) -> None:
-        """Record the terminals of a team from now on, or no more."""
+        """Record the terminals of a team from now on, or no more; mask from now on what is to be masked."""
 
     async def recordings(self, team: str, agent: str) -> list[RecordingShown]:
         """What there is of an agent, the oldest first."""

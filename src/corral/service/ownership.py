@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from corral.domain.records import Agent, Team
-from corral.service.members import Members
+from typing import TYPE_CHECKING
+
+from corral.domain.records import Agent, Team, Who
 from corral.supervise.registry import Registry
+
+if TYPE_CHECKING:
+    from corral.service.members import Members
 
 
 def owner_of_team(members: Members, team: Team) -> str:
@@ -16,3 +20,10 @@ def owner_of_agent(registry: Registry, members: Members, agent: Agent) -> str:
     """The person whose agent it is: who it runs as, or whom the user that it runs as belongs to; else the team's."""
     team = registry.teams.get(agent.team)
     return members.person_of(agent.user) or ("" if team is None else owner_of_team(members, team))
+
+
+def owns(registry: Registry, members: Members | None, who: Who, agent: Agent) -> bool:
+    """True if it is the agent of whoever asks. Without members all are of one person, who may run others' agents."""
+    if members is None:
+        return who.user == agent.user
+    return (members.person_of(who.user) or who.user) == owner_of_agent(registry, members, agent)

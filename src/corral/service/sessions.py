@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+
+import msgspec
 
 from corral.background import Background
 from corral.domain import session_words
@@ -21,11 +24,19 @@ from corral.domain.session_modes import ACTIONS, END, MODES, OBSERVE
 from corral.ports.dialogs import Peer
 from corral.ports.keeper import Keeper
 from corral.ports.sessions import SeatOrder, SessionOutput, SessionOver, SharedSession
+from corral.ports.store import Change, Item
 from corral.service.context import Context
+from corral.service.ledger import Ledger
 from corral.service.people import must_be_a_person
 from corral.service.reaching import keeper_soon
 from corral.service.running import without_terminal_told
 
+log = logging.getLogger("corral.daemon")
+
+#: The kind of record that says who is at a terminal: a daemon that was killed could not say that they left.
+_KIND = "seat"
+#: Why somebody left who said so, who did not, and who was there when the daemon was killed.
+LEFT, LOST, DAEMON_GONE = "left", "the connection was lost", "the daemon ended"
 #: The events of what a moderator does.
 _EVENTS = {"mute": "muted", "unmute": "unmuted", "handover": "handed_over", "release": "released", "end": "ended"}
 
@@ -40,6 +51,15 @@ class Joining:
     term: str = ""
 
 
+class _Seated(msgspec.Struct, frozen=True):
+    """Somebody who is at a terminal, as it is kept."""
+
+    who: Who
+    team: str
+    agent: str
+    mode: str
+
+
 class Joined:
     """A seat, for as long as its owner has a connection."""
 
@@ -52,6 +72,10 @@ class Joined:
         self.why = ""
         #: Why the last keys were not taken; empty if they were.
         self.refused = ""
+        #: Nobody ended it, but what carries it broke: it can be joined again.
+        self.broke = False
+        #: Why they left, if nobody else ended it.
+        self.left = LOST
 
     async def output(self, first: bytes) -> AsyncIterator[bytes]:
         """What is shown, until it is over."""
@@ -60,6 +84,9 @@ class Joined:
             yield data
             try:
                 data = (await self._read()).data
+            except UnavailableError:
+                self.why, self.broke = "its keeper went away; the agent goes on, and can be joined again", True
+                return
             except CorralError as error:
                 self.why = error.message
                 return
@@ -77,8 +104,9 @@ class Joined:
         seat = self.order.id
         await self._keeper.session_resize(self.agent.team, self.agent.run, seat, columns=columns, rows=rows)
 
-    async def leave(self) -> None:
-        """Leave; a keeper that cannot be told has lost the seat with the connection."""
+    async def leave(self, why: str = "") -> None:
+        """Leave, and say why if that is known; a keeper that cannot be told has lost the seat with the connection."""
+        self.left = why or self.left
         try:
             await self._keeper.session_leave(self.agent.team, self.agent.run, self.order.id)
         except CorralError:
@@ -91,12 +119,27 @@ class Joined:
 class Sessions:
     """The use cases."""
 
-    def __init__(self, context: Context, tell: Callable[[Notice], None]) -> None:
+    def __init__(
+        self, context: Context, ledger: Ledger, tell: Callable[[Notice], None], owns: Callable[[Who, Agent], bool]
+    ) -> None:
+        """`owns` says whether it is somebody's own agent; the owner is told of everybody else."""
+        self._ledger = ledger
+        self._store = context.store
+        self._owns = owns
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._now = context.now
         self._tell = tell
         self._background = Background()
+
+    async def begin(self) -> None:
+        """Journal that those left who were there when an earlier daemon ended without a word."""
+        for item in await self._store.items(_KIND):
+            seated = msgspec.json.decode(item.value, type=_Seated)
+            data: dict[str, object] = {"seat": item.key, "mode": seated.mode, "why": DAEMON_GONE}
+            event = NewEvent(event="session.left", team=seated.team, agent=seated.agent, data=data)
+            gone = ((_KIND, item.key),)
+            await self._ledger.write(Change(who=seated.who, time=self._now(), events=(event,), drop_items=gone))
 
     async def join(self, who: Who, peer: Peer, agent: Agent, joining: Joining) -> tuple[Joined, bytes]:
         """Give somebody a seat: it, and the first that is shown there. Who joined and who left is journalled."""
@@ -123,17 +166,18 @@ class Sessions:
                     raise UnavailableError(f"{agent.name} cannot be joined: {attending.result().why}", "try again")
             shown = (await first).data
             joined_at = self._now()
-            data: dict[str, object] = {"seat": order.id, "mode": order.mode}
-            await self._journal(who, agent, "session.joined", data)
+            await self._ledger.write(_joined(who, agent, order, joined_at))
         except BaseException:
             # Nobody will ever leave the seat: who wanted it has gone, or hears of an error.
             first.cancel()
             self._background.spawn(_give_up(keeper, agent, order.id), name="give up a seat")
             raise
-        if who.user != agent.user:
+        if not self._owns(who, agent):
             self._tell(session_words.joined(agent, order.name, order.mode, joined_at))
-        self._background.spawn(self._note_end(who, agent, order, attending, joined_at), name="note who leaves")
-        return Joined(keeper, agent, order, attending), shown
+            self._registry.set_notice(agent.key, _subject(order), session_words.is_there(order.name, order.mode))
+        joined = Joined(keeper, agent, order, attending)
+        self._background.spawn(self._note_end(who, joined, attending, joined_at), name="note who leaves")
+        return joined, shown
 
     async def listed(self, team: str, agent: str) -> list[SharedSession]:
         """The terminals that people share: of an agent, of a team, or all."""
@@ -158,24 +202,45 @@ class Sessions:
         await self._journal(who, agent, f"session.{_EVENTS[action]}", data)
         return session
 
-    async def _note_end(
-        self, who: Who, agent: Agent, order: SeatOrder, attending: asyncio.Task[SessionOver], joined_at: float
-    ) -> None:
+    async def _note_end(self, who: Who, joined: Joined, attending: asyncio.Task[SessionOver], joined_at: float) -> None:
         await asyncio.wait({attending})
+        agent, order, now = joined.agent, joined.order, self._now()
         why = _why(attending)
-        seconds = round(self._now() - joined_at, 1)
-        data: dict[str, object] = {"seat": order.id, "mode": order.mode, "why": why, "seconds": seconds}
-        await self._journal(who, agent, "session.left", data)
-        if who.user != agent.user:
-            self._tell(session_words.left(agent, order.name, order.mode, why, self._now()))
+        if why == LEFT:
+            why = joined.left
+        data: dict[str, object] = {"seat": order.id, "mode": order.mode, "why": why}
+        data["seconds"] = round(now - joined_at, 1)
+        event = NewEvent(event="session.left", team=agent.team, agent=agent.name, data=data)
+        try:
+            await self._ledger.write(Change(who=who, time=now, events=(event,), drop_items=((_KIND, order.id),)))
+        except CorralError as error:
+            log.error("that %s left %s is for the next daemon to journal: %s", order.name, agent.name, error.message)
+        self._registry.set_notice(agent.key, _subject(order), "")
+        if not self._owns(who, agent):
+            self._tell(session_words.left(agent, order.name, order.mode, why, now))
 
     async def _journal(self, who: Who, agent: Agent, event: str, data: dict[str, object]) -> None:
         await self._registry.observe((), [NewEvent(event=event, team=agent.team, agent=agent.name, data=data)], who)
 
 
+def _joined(who: Who, agent: Agent, order: SeatOrder, at: float) -> Change:
+    data: dict[str, object] = {"seat": order.id, "mode": order.mode}
+    seated = _Seated(who=who, team=agent.team, agent=agent.name, mode=order.mode)
+    return Change(
+        who=who,
+        time=at,
+        events=(NewEvent(event="session.joined", team=agent.team, agent=agent.name, data=data),),
+        put_items=(Item(_KIND, order.id, msgspec.json.encode(seated)),),
+    )
+
+
+def _subject(order: SeatOrder) -> str:
+    return f"seat {order.id}"
+
+
 def _why(attending: asyncio.Task[SessionOver]) -> str:
     if attending.cancelled():
-        return "left"
+        return LEFT
     error = attending.exception()
     if error is None:
         return attending.result().why

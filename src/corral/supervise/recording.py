@@ -1,18 +1,24 @@
-"""Telling keepers which terminals are recorded: each once, and again when the settings or the keeper change."""
+"""Telling keepers what is recorded and what is masked: each once, and again when the settings or the keeper change."""
 
 from __future__ import annotations
 
+from corral.domain.recording import RecordingTerms
 from corral.domain.spec_fingerprint import declared_variables
 from corral.ports.casts import RecordingOrder
 from corral.ports.keeper import Keeper
 from corral.supervise.registry import Registry
 
+_SUBJECT = "recording"
+_OVERRULED = "terminals are recorded as this host requires, and not as [recording] in its file says"
+
 
 class RecordingOrders:
     """What was told to whom."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, terms: RecordingTerms) -> None:
+        """`terms` are those of the instance."""
         self._registry = registry
+        self._terms = terms
         self._told: dict[str, tuple[Keeper, RecordingOrder]] = {}
 
     async def tell(self, keeper: Keeper, team: str, *, is_new: bool = False) -> None:
@@ -24,7 +30,7 @@ class RecordingOrders:
         told = self._told.get(team)
         if order is None or (told is not None and told[0] is keeper and told[1] == order):
             return
-        if is_new and told is None and not order.on:
+        if is_new and told is None and not order.on and not order.masked:
             return  # nobody ever said anything else
         await keeper.record(team, order)
         self._told[team] = (keeper, order)
@@ -34,12 +40,15 @@ class RecordingOrders:
         if declared is None:
             self._told.pop(team, None)
             return None
-        settings = declared.recording
-        if not settings.on:
-            # What there is from before has an age all the same.
-            return RecordingOrder(keep=settings.keep, max_size=settings.max_size)
-        # What the file gives an agent in its environment is the agent's business, and in no recording.
-        masked = {
-            agent.name: sorted(declared_variables(agent.fingerprint)) for agent in self._registry.of_team(team).values()
-        }
-        return RecordingOrder(on=True, keep=settings.keep, max_size=settings.max_size, masked=masked)
+        settings = self._terms.of(declared.recording)
+        overruled = self._terms.overrules(declared.recording)
+        self._registry.set_notice((team, ""), _SUBJECT, _OVERRULED if overruled else "")
+        # What the file gives an agent in its environment is the agent's business, and in no recording and no log.
+        names = {agent.name: declared_variables(agent.fingerprint) for agent in self._registry.of_team(team).values()}
+        # What is switched off keeps its age: what there is from before is thrown away in time all the same.
+        return RecordingOrder(
+            on=settings.on,
+            keep=settings.keep,
+            max_size=settings.max_size,
+            masked={agent: sorted(found) for agent, found in names.items() if found},
+        )

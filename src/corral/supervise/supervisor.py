@@ -16,6 +16,7 @@ from corral.background import Background
 from corral.domain import lifecycle, states
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.moments import Moment
+from corral.domain.recording import NO_TERMS, RecordingTerms
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Who
 from corral.domain.terminals import TMUX
 from corral.failpoint import point
@@ -70,8 +71,12 @@ class Supervisor:
         clock: Callable[[], Moment] = Moment,
         *,
         shared: bool = False,
+        recording: RecordingTerms = NO_TERMS,
     ) -> None:
-        """`clock` says how long agents live; without one, nobody can tell. `shared`: see `Keepers`."""
+        """`clock` says how long agents live; without one, nobody can tell. `shared`: see `Keepers`.
+
+        `recording` is what whoever runs the instance says of it.
+        """
         self._registry = registry
         self._now = now
         self._clock = clock
@@ -92,7 +97,7 @@ class Supervisor:
         self.activities = Activities(registry, now)
         self._transcripts = FollowedTranscripts(registry, self.keepers, self.conversations)
         self._profile_problems = ProfileProblems()
-        self._recording = RecordingOrders(registry)
+        self._recording = RecordingOrders(registry, recording)
         self._launching = Launching(
             registry, self.keepers, self.conversations, self._outcomes, self._launch, now, clock
         )

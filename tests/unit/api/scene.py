@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,6 +45,7 @@ from corral.service.merge_letters import MergeLetters
 from corral.service.merge_work import MergeWork
 from corral.service.merges import Merges
 from corral.service.msg import Msg
+from corral.service.ownership import owns
 from corral.service.port_blocks import PortBlocks
 from corral.service.processes import Processes
 from corral.service.recordings import Recordings
@@ -196,7 +198,7 @@ async def served(
         tasks=tasks,
         recordings=Recordings(context),
         sends=sends,
-        sessions=Sessions(context, lambda _: None),
+        sessions=Sessions(context, ledger, lambda _: None, partial(owns, registry, None)),
         merges=Merges(context, book, checks, merge_work),
         hooks=hooks,
         inbox=inbox,

@@ -11,7 +11,7 @@ from corral.domain.records import Agent
 from tests.support.records import AGENT
 from tests.unit.api.scene import Scene, play
 
-_REASON = 9
+_UP_SINCE, _REASON = 5, 9
 EXPIRED = lifecycle.stopped(lifecycle.ending(AGENT, "its lifetime is over", lifecycle.AND_STAY, 2.0), 0, None, 3.0)
 DONE = lifecycle.exited(replace(AGENT, restart="never"), 0, None, "exit 0", 3.0)
 
@@ -31,5 +31,17 @@ def test_a_reason_is_told_of_what_a_person_did_not_ask_for(agent: Agent, told: s
         table = bytes(answers.agent_table(scene.registry, [agent], {agent.key}).body).decode()
         assert table.split("\t")[_REASON] == told
         assert answers.agent_object(scene.registry, agent)["reason"] == agent.reason, "for programs it is always there"
+
+    play(tmp_path, act)
+
+
+def test_an_agent_is_up_since_its_run_began_also_if_nobody_could_see_it_for_a_while(tmp_path: Path) -> None:
+    begun = replace(AGENT, state=states.RUNNING, pid=7, started_at=10.0, since=11.0)
+    seen_again = lifecycle.running(lifecycle.unseen(begun, "its keeper is gone", 20.0), 7, 30.0)
+    assert seen_again.since == 30.0
+
+    async def act(scene: Scene) -> None:
+        table = bytes(answers.agent_table(scene.registry, [seen_again], {seen_again.key}).body).decode()
+        assert float(table.split("\t")[_UP_SINCE]) == 10.0
 
     play(tmp_path, act)

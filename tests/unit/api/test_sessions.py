@@ -11,10 +11,11 @@ import pytest
 
 from corral.api import authorising
 from corral.client.wire import Chunks
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, UnavailableError
+from corral.domain.notices import Notice
 from corral.ports.sessions import KeysTaken, SeatOrder, SessionOutput, SessionOver, SharedSession
 from corral.service import authority
-from corral.service.sessions import Sessions
+from corral.service.ledger import Ledger
 from tests.unit.api.deciding import ME, People, Scripted, decided
 from tests.unit.api.scene import Scene, play
 
@@ -57,7 +58,9 @@ class Attached:
         self._chunks, self._lines = Chunks(), b""
 
     def type(self, keys: bytes) -> None:
-        line = b'{"keys":"%s"}\n' % keys
+        self.say(b'{"keys":"%s"}\n' % keys)
+
+    def say(self, line: bytes) -> None:
         self._writer.write(b"%x\r\n%s\r\n" % (len(line), line))
 
     async def told(self) -> Any:
@@ -118,9 +121,8 @@ def test_who_is_gone_before_it_is_written_down_leaves_no_seat(tmp_path: Path, mo
     async def fails(*_: object) -> None:
         raise CorralError("the disk is full", "make room")
 
-    monkeypatch.setattr(Sessions, "_journal", fails)
-
     async def act(scene: Scene) -> None:
+        monkeypatch.setattr(Ledger, "write", fails)
         seats = Seats(scene)
         seats.shown.put_nowait(b"first")
         reply = await scene.ask("POST", "/v1/sessions?team=shop&agent=a&mode=observe")
@@ -139,5 +141,88 @@ def test_a_keeper_is_believed_about_the_terminals_of_its_own_team_alone(tmp_path
         scene.keeper.sessions = sessions  # type: ignore[attr-defined]
         listed = (await scene.ask("GET", "/v1/sessions")).json
         assert [(one["team"], one["agent"]) for one in listed] == [("shop", "a")]
+
+    play(tmp_path, act)
+
+
+async def left(scene: Scene) -> dict[str, Any]:
+    """What is journalled of the only one who left."""
+    for _ in range(2000):
+        reply = await scene.ask("GET", "/v1/events")
+        told = [json.loads(line) for line in Chunks().feed(reply.body).splitlines()]
+        if found := [event for event in told if event["event"] == "session.left"]:
+            (event,) = found
+            return dict(event["data"])
+        await asyncio.sleep(0.01)
+    raise AssertionError("nobody left")
+
+
+@pytest.mark.parametrize(("says", "why"), [(b'{"leave":true}\n', "left"), (b"", "the connection was lost")])
+def test_who_says_so_has_left_and_who_is_gone_without_a_word_was_lost(tmp_path: Path, says: bytes, why: str) -> None:
+    async def act(scene: Scene) -> None:
+        seats = Seats(scene)
+        seats.shown.put_nowait(b"first")
+        async with attached(scene) as there:
+            assert "joined" in await there.told()
+            if says:
+                there.say(says)
+                await seats.left.wait()
+        assert (await left(scene))["why"] == why
+
+    play(tmp_path, act)
+
+
+def test_who_was_there_when_a_daemon_was_killed_has_left(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        seats = Seats(scene)
+        seats.shown.put_nowait(b"first")
+        async with attached(scene) as there:
+            assert "joined" in await there.told()
+            (kept,) = await scene.store.items("seat")
+            # As the next daemon does, that has nothing but the store.
+            await scene.services.sessions.begin()
+            data = await left(scene)
+            assert (data["why"], data["seat"]) == ("the daemon ended", kept.key)
+            assert await scene.store.items("seat") == []
+
+    play(tmp_path, act)
+
+
+def test_a_keeper_that_is_gone_is_said_to_be_and_is_no_good_end(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        seats = Seats(scene)
+        seats.shown.put_nowait(b"first")
+
+        async def gone(team: str, run: str, seat: str) -> SessionOutput:
+            if seats.shown.empty():
+                raise UnavailableError("the keeper went away during a call", "try again")
+            return SessionOutput(data=seats.shown.get_nowait())
+
+        scene.keeper.session_read = gone  # type: ignore[attr-defined]
+        async with attached(scene) as there:
+            lines = [await there.told() for _ in range(3)]
+        assert lines[-1] == {"over": "its keeper went away; the agent goes on, and can be joined again", "broke": True}
+
+    play(tmp_path, act)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_an_owner_is_told_of_others_wherever_they_look_and_not_of_themselves(tmp_path: Path, own: bool) -> None:
+    async def act(scene: Scene) -> None:
+        told: list[Notice] = []
+        scene.services.sessions._tell = told.append
+        scene.services.sessions._owns = lambda who, agent: own
+        seats = Seats(scene)
+        seats.shown.put_nowait(b"first")
+
+        async def noticed() -> list[str]:
+            (agent,) = [one for one in (await scene.ask("GET", "/v1/agents")).json if one["agent"] == "a"]
+            return [notice for notice in agent["notices"] if "watches" in notice]
+
+        async with attached(scene) as there:
+            assert "joined" in await there.told()
+            assert (len(await noticed()), len(told)) == ((0, 0) if own else (1, 1))
+        await left(scene)
+        assert await noticed() == []
 
     play(tmp_path, act)

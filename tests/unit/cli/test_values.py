@@ -1,7 +1,7 @@
 """Moments, a time back or a time, and how long something may be."""
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_longer_ago_than_there_was_time() -> None:
     assert convert(SINCE, "99999999d") == 0.0
 
 
-@pytest.mark.parametrize("text", ["yesterday", "", "14:05", "2025-13-01", "-5m"])
+@pytest.mark.parametrize("text", ["yesterday", "", "2025-13-01", "-5m"])
 def test_what_is_neither(text: str) -> None:
     with pytest.raises(WrongUseError) as caught:
         convert(SINCE, text)
@@ -53,3 +53,20 @@ def test_a_longer_one_is_wrong_use(text: str) -> None:
     with pytest.raises(WrongUseError) as caught:
         convert(TIMEOUT, text)
     assert "at most 366d" in caught.value.remedy
+
+
+def test_a_time_of_the_clock_is_the_last_one_that_there_was() -> None:
+    now = datetime.now().replace(microsecond=0)
+    for text, moment in (
+        (now.strftime("%H:%M:%S"), now),
+        ((now - timedelta(hours=1)).strftime("%H:%M:%S"), now - timedelta(hours=1)),
+        ((now + timedelta(hours=1)).strftime("%H:%M:%S"), now - timedelta(hours=23)),
+    ):
+        assert convert(SINCE, text) == moment.timestamp()
+    assert convert(SINCE, "00:00") == now.replace(hour=0, minute=0, second=0).timestamp()
+
+
+@pytest.mark.parametrize("text", ["25:00", "1:2:3:4", "12:", ":", "12:60"])
+def test_what_is_no_time_of_the_clock_is_told(text: str) -> None:
+    with pytest.raises(WrongUseError, match="since cannot be"):
+        convert(SINCE, text)

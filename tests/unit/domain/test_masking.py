@@ -1,6 +1,8 @@
 """Secrets are taken out of output, wherever it is cut into pieces."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corral.domain.masking import MASK, Masker
 
@@ -83,3 +85,25 @@ def test_what_is_taken_back_can_be_gone_on_with_by_another() -> None:
     shown = one.feed(b"token: hunter2-\x1b[1")
     assert shown + masked(other, one.take_back(), b"msecret") == b"token: " + MASK + b"\x1b[1m"
     assert one.finish() == b""
+
+
+def test_what_must_be_seen_as_it_comes_waits_only_if_it_looks_like_a_secret() -> None:
+    masker = Masker(["hunter2-secret"], lambda _: 3)
+    assert masker.feed(b"go hun") == b"go hun"
+    assert masker.feed(b"ting, hunt") == b"ting, "
+    assert masker.held == 4
+    assert masker.feed(b"er2-secret!") == MASK + b"!"
+
+
+@pytest.mark.parametrize("gap", [b"", b"\r\n", b"\x1b[31m"])
+def test_no_more_than_may_be_shown_is_shown_of_one_that_comes_letter_by_letter(gap: bytes) -> None:
+    masker = Masker(["hunter2-secret"], lambda _: 3)
+    letters = [bytes([byte]) for byte in b"a hunter2-secret b hunter2-secret"]
+    shown = masked(masker, *letters[:9], gap, *letters[9:])
+    assert shown == b"a hun" + MASK + gap + b" b hun" + MASK
+
+
+@given(st.lists(st.sampled_from([b"hunter2-secret", b"hun", b"hunter2", b" ", b"\r\n", b"\x1b[1m", b"secret", b"h"])))
+def test_however_it_is_cut_the_whole_is_masked_and_nothing_else_is_changed(parts: list[bytes]) -> None:
+    text = b"".join(parts)
+    assert masked(Masker(["hunter2-secret"], lambda _: 3), *parts) == masked(Masker(["hunter2-secret"]), text)

@@ -19,7 +19,7 @@ def test_nothing_is_recorded_unless_the_table_is_there() -> None:
 
 def test_what_the_table_says_counts() -> None:
     assert read('[recording]\non = false\nkeep = "2d"\nmax_size = "10M"') == Recording(
-        on=False, keep=2 * 86400.0, max_size=10 << 20
+        on=False, keep=2 * 86400.0, max_size=10 << 20, said=True
     )
 
 

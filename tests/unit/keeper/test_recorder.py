@@ -3,8 +3,9 @@
 import asyncio
 
 from corral.domain import last_question
+from corral.domain.masking import Masker
 from corral.keeper.recorder import Recorder
-from corral.ports.output import LogPage
+from corral.ports.output import LogEntry, LogPage
 
 
 class Log:
@@ -13,12 +14,14 @@ class Log:
     def __init__(self) -> None:
         self.held = self.most_held = self.writes = 0
         self.of: list[tuple[str, int] | None] = []
+        self.text = b""
 
     @property
     def dirty(self) -> bool:
         return self.held > 0
 
     def add(self, time: float, data: bytes, of: tuple[str, int] | None = None) -> None:
+        self.text += data
         self.held += len(data)
         self.most_held = max(self.held, self.most_held)
         self.of.append(of)
@@ -31,14 +34,16 @@ class Log:
         return 7
 
     def read(self, *, after: int | None, lines: int | None, since: float | None) -> LogPage:
-        return LogPage(entries=[], next=0)
+        return LogPage(entries=[LogEntry(time=0.0, text=self.text.decode())], next=0)
 
     def close(self) -> None:
         """Nothing is held open."""
 
 
-def recorder_of(log: Log) -> Recorder:
-    return Recorder(log, on_activity=lambda word, at: None, on_trouble=lambda why: None)
+def recorder_of(log: Log, *secrets: str) -> Recorder:
+    return Recorder(
+        log, lambda: Masker(secrets, lambda _: 3), on_activity=lambda word, at: None, on_trouble=lambda why: None
+    )
 
 
 def test_small_pieces_are_written_together() -> None:
@@ -79,5 +84,57 @@ def test_what_is_from_no_terminal_is_kept_as_it_is_and_with_its_position() -> No
         assert recorder.recorded("0123456789ab") == 7
         assert log.held == 0, "what is recorded is on the disk"
         recorder.ended()
+
+    asyncio.run(scenario())
+
+
+def test_what_is_written_down_has_no_secrets_in_whatever_pieces_they_come() -> None:
+    async def scenario() -> None:
+        log = Log()
+        recorder = recorder_of(log, "hunter2-secret")
+        for piece in (b"it is hun", b"ter2-", b"sec", b"ret, and hunt", b"ing"):
+            recorder.add(piece)
+        recorder.ended()
+        assert log.text == b"it is hun********, and hunting"
+
+    asyncio.run(scenario())
+
+
+def test_what_is_held_back_counts_as_not_written_until_it_is() -> None:
+    async def scenario() -> None:
+        log = Log()
+        recorder = recorder_of(log, "hunter2-secret")
+        recorder.add(b"it is hunter", ("run", 12))
+        assert (log.text, log.of[-1]) == (b"it is ", ("run", 6))
+        recorder.ended()
+        assert (log.text, log.of[-1]) == (b"it is hunter", ("run", 12))
+
+    asyncio.run(scenario())
+
+
+def test_what_becomes_a_secret_later_is_masked_from_then_on() -> None:
+    async def scenario() -> None:
+        log, secrets = Log(), ["another-one"]
+        recorder = Recorder(log, lambda: Masker(secrets), on_activity=lambda *_: None, on_trouble=lambda _: None)
+        recorder.add(b"another-")
+        secrets.append("hunter2-secret")
+        recorder.mask_anew()
+        recorder.add(b"one hunter2-secret\n")
+        recorder.ended()
+        assert log.text == b"******** ********\n"
+
+    asyncio.run(scenario())
+
+
+def test_the_screen_that_a_new_keeper_finds_is_compared_and_noted_without_secrets() -> None:
+    async def scenario() -> None:
+        log = Log()
+        log.text = b"the key: ********\n"
+        recorder = recorder_of(log, "hunter2-secret")
+        recorder.taken_over(["the key: hunter2-secret", "again: hunter2-secret"])
+        assert log.text.count(b"the key") == 1
+        assert b"again: ********" in log.text
+        assert b"hunter2" not in log.text
+        recorder.close()
 
     asyncio.run(scenario())

@@ -28,7 +28,6 @@ class Scene:
             lambda _: {"TOKEN": "hunter2-secret"},
             self._picture,
             lambda agent, what: self.troubles.append((agent, what)),
-            lambda _: "",
         )
 
     async def _picture(self, run: str) -> Picture:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from corral.adapters.sqlite.store import SqliteStore
-from corral.domain.recording import Recording
+from corral.domain.recording import NO_TERMS, Recording
 from corral.domain.records import Team
 from corral.ports.casts import RecordingOrder
 from corral.ports.reports import Degraded, Report, ServerChanged
@@ -136,7 +136,7 @@ def test_a_keeper_is_told_that_nothing_is_recorded_any_more_by_a_daemon_that_nev
 ) -> None:
     async def scenario(scene: Scene) -> None:
         keeper = await scene.of("shop")
-        orders = RecordingOrders(scene.registry)
+        orders = RecordingOrders(scene.registry, NO_TERMS)
         await orders.tell(keeper, "shop", is_new=True)
         assert keeper.recorded == [], "of a team that just came up nobody said anything else"
         await orders.tell(keeper, "shop")
