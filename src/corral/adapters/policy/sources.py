@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from corral.domain.errors import BadPolicyError
 from corral.domain.names import RULE, is_valid
-from corral.domain.roles import Tables, merged, tables_of
+from corral.domain.roles import Tables, merged, tables_of, with_team
 from corral.policy import SHIPPED
 
 #: What a policy may be: far more than one needs, and little enough to be read and compiled in a moment.
@@ -70,11 +70,11 @@ def read(directory: str = "", *, tests: bool = False, trusted: bool = True) -> S
         if trusted:
             _must_be_ours(directory)
         modules += _modules(directory, "")
-        data = merged(data, _data(directory))
+        data = merged(data, _own_data(directory))
         for team in _teams(directory):
             place = os.path.join(directory, "teams", team)
             modules += _modules(place, team)
-            data = merged(data, {"tables": {"teams": {team: _data(place).get("roles", {})}}})
+            data = with_team(data, team, _data(place))
     kept = tuple(module for module in modules if tests or not module.is_test)
     return Sources(modules=kept, data=data, tables=tables_of(data))
 
@@ -129,6 +129,18 @@ def _teams(directory: str) -> list[str]:
         if not is_valid(name):
             raise BadPolicyError(f"{os.path.join(place, name)} cannot be of a team", f"teams are named with {RULE}")
     return names
+
+
+def _own_data(directory: str) -> dict[str, object]:
+    """The data of a host. What it says of a team is in a file of that team's: there null means something else."""
+    data = _data(directory)
+    tables = data.get("tables")
+    if isinstance(tables, dict) and "teams" in tables:
+        raise BadPolicyError(
+            f"{os.path.join(directory, 'data.json')} has tables of teams",
+            f"put what a team has of its own into {os.path.join(directory, 'teams', 'NAME', 'data.json')}",
+        )
+    return data
 
 
 def _data(directory: str) -> dict[str, object]:
