@@ -51,6 +51,9 @@ def _checked(steps: "Sequence[Step]", *, as_json: bool) -> int:
     else:
         list_steps(steps)
     if steps:
+        from corral.domain.host_plan import refuse_obstacles
+
+        refuse_obstacles(steps)
         raise NotFoundError(
             f"this host is not set up: {len(steps)} step{'s are' if len(steps) > 1 else ' is'} missing",
             "sudo corral host setup does them, and shows them first",
