@@ -8,7 +8,7 @@ import pytest
 from corral.api import answers
 from corral.domain import lifecycle, states
 from corral.domain.records import Agent
-from tests.support.records import AGENT
+from tests.support.records import AGENT, PERSON, TEAM
 from tests.unit.api.scene import Scene, play
 
 _REASON = 9
@@ -31,5 +31,17 @@ def test_a_reason_is_told_of_what_a_person_did_not_ask_for(agent: Agent, told: s
         table = bytes(answers.agent_table(scene.registry, [agent], {agent.key}).body).decode()
         assert table.split("\t")[_REASON] == told
         assert answers.agent_object(scene.registry, agent)["reason"] == agent.reason, "for programs it is always there"
+
+    play(tmp_path, act)
+
+
+def test_whose_an_agent_is_is_told_where_there_are_several_people(tmp_path: Path) -> None:
+    own, of_another = replace(AGENT, user="ann"), replace(AGENT, name="b", user="agent-builder")
+
+    async def act(scene: Scene) -> None:
+        for user, told in (("", ["", ""]), ("ann", ["ann", "agent-builder (ann)"])):
+            await scene.registry.commit(PERSON, teams=[replace(TEAM, user=user)])
+            table = bytes(answers.agent_table(scene.registry, [own, of_another], ()).body).decode()
+            assert [line.split("\t")[-1] for line in table.splitlines()] == told
 
     play(tmp_path, act)
