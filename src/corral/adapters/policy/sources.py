@@ -12,7 +12,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from corral.domain.errors import BadPolicyError
@@ -56,10 +56,10 @@ class Sources:
     tables: Tables
 
 
-def read(directory: str = "", *, tests: bool = False, trusted: bool = True) -> Sources:
+def read(directory: str = "", *, tests: bool = False, trusted: bool = True, writers: Collection[int] = ()) -> Sources:
     """The policy that ships, and over it the one in `directory`, if that is there.
 
-    `trusted` is for what decides: files that others than root and this user could write are refused. Raises
+    `trusted` is for what decides: files that others than root, this user and `writers` could write are refused. Raises
     BadPolicyError for whatever cannot be read, or says what cannot be.
     """
     modules, data = list(_modules(SHIPPED, "")), _data(SHIPPED)
@@ -68,7 +68,7 @@ def read(directory: str = "", *, tests: bool = False, trusted: bool = True) -> S
             # Not as if there were none: what a host forbids over the policy that ships would be allowed then.
             raise BadPolicyError(f"{directory} is no directory, or leads to none", _LAYOUT)
         if trusted:
-            _must_be_ours(directory)
+            _must_be_ours(directory, {0, os.geteuid(), *writers})
         modules += _modules(directory, "")
         data = merged(data, _own_data(directory))
         for team in _teams(directory):
@@ -182,14 +182,14 @@ def _text(path: str) -> str:
         raise BadPolicyError(f"{path} is not UTF-8", "save it as UTF-8") from error
 
 
-def _must_be_ours(directory: str) -> None:
-    """Raise unless root or this user alone can change what is in it: who writes the policy may do everything."""
+def _must_be_ours(directory: str, writers: Collection[int]) -> None:
+    """Raise unless these users alone can change what is in it: who writes the policy may do everything."""
     for place, directories, files in os.walk(directory):
         for path in (place, *(os.path.join(place, name) for name in (*directories, *files))):
             found = os.lstat(path)
             if stat.S_ISLNK(found.st_mode):
                 raise BadPolicyError(f"{path} is a symbolic link", "put the file itself there")
-            if found.st_uid not in (0, os.geteuid()):
+            if found.st_uid not in writers:
                 raise BadPolicyError(f"{path} belongs to uid {found.st_uid}", f"chown -R root {directory}")
             if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 raise BadPolicyError(f"{path} can be written by others", f"chmod -R go-w {directory}")
