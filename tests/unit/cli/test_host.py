@@ -71,6 +71,9 @@ def test_without_anybody_to_ask_nothing_is_done(
     for words in ([], ["--json"]):
         with pytest.raises(WrongUseError, match="nobody is there to be asked"):
             run(host.SETUP, *words)
+        with pytest.raises(WrongUseError, match="nobody is there to be asked") as refused:
+            run(host.REMOVE, *words)
+        assert "--check" not in refused.value.remedy, "which it does not have"
     assert hands.done == []
 
 
