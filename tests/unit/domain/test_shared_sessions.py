@@ -94,7 +94,7 @@ def test_a_company_has_a_limit() -> None:
 
 def test_the_status_bar_names_a_few_of_each_kind() -> None:
     made = company(ann=MODERATE, ben=DRIVE, c1=OBSERVE, c2=OBSERVE, c3=OBSERVE, c4=OBSERVE)
-    assert made.line() == "ann moderates · ben drives · c1, c2, c3 +1 watches"
+    assert made.line() == "ann moderates · ben drives · c1, c2, c3 +1 watch"
     assert "ben (muted)" in made.steered(MUTE, "ben")[0].line()
     assert "ben (keyboard)" in made.steered(HANDOVER, "ben")[0].line()
     assert Company().line() == ""
@@ -114,3 +114,9 @@ def test_sizes_and_terms_are_brought_within_bounds() -> None:
     assert checked_term("xterm-256color") == "xterm-256color"
     for bad in ("", "../../etc/passwd", "a b", "-x", "x" * 99):
         assert checked_term(bad) == "xterm-256color"
+
+
+@pytest.mark.parametrize(("names", "told"), [((), "nobody is"), (("ann",), "ann is"), (("ann", "ben"), "ann, ben are")])
+def test_who_is_not_there_is_told_with_who_is(names: tuple[str, ...], told: str) -> None:
+    with pytest.raises(NotFoundError, match=f"; {told}$"):
+        company(**dict.fromkeys(names, DRIVE)).meant("cleo")
