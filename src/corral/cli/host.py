@@ -39,7 +39,9 @@ def remove(invocation: Invocation) -> int:
     if invocation.json:
         write_json({"done": [step.as_json() for step in plan.steps], "left": list(plan.left)})
     elif plan.left:
-        say("left: " + ", ".join(plan.left))
+        say("left:")
+        for one in plan.left:
+            say(f"  • {plain(one)}")
     return 0
 
 
@@ -56,7 +58,7 @@ def _checked(steps: "Sequence[Step]", *, as_json: bool) -> int:
         refuse_obstacles(steps)
         raise NotFoundError(
             f"this host is not set up: {len(steps)} step{'s are' if len(steps) > 1 else ' is'} missing",
-            "sudo corral host setup does them, and shows them first",
+            f"sudo corral host setup does {'them' if len(steps) > 1 else 'it'}, after it has shown the plan",
         )
     return 0
 
