@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 def audit_terms(places: Places) -> AuditTerms:
     """What is configured of the audit trail; `BadSpecError` if that cannot be."""
-    text = _text(places.config_file)
+    text = _text(places)
     return DEFAULT_AUDIT_TERMS if text is None else read_terms(places.config_file, text)
 
 
 def listen_settings(places: Places) -> ListenSettings | None:
     """Where to listen besides the socket; None if nowhere. `BadSpecError` if that cannot be."""
-    text = _text(places.config_file)
+    text = _text(places)
     if text is None:
         return None
     from corral.domain.listen_settings import read_listen
@@ -41,7 +41,7 @@ def listen_settings(places: Places) -> ListenSettings | None:
 
 def recording_terms(places: Places, *, shared: bool) -> RecordingTerms:
     """What is configured of recordings; `BadSpecError` if that cannot be."""
-    text = _text(places.config_file)
+    text = _text(places)
     if text is None:
         return default_terms(shared=shared)
     return read_recording_terms(places.config_file, text, shared=shared)
@@ -49,7 +49,7 @@ def recording_terms(places: Places, *, shared: bool) -> RecordingTerms:
 
 def policy_settings(places: Places) -> PolicySettings:
     """What is configured of the policy; `BadPolicyError` or `BadSpecError` if that cannot be."""
-    text = _text(places.config_file)
+    text = _text(places)
     return PolicySettings() if text is None else settings_of(load(text, places.config_file), places.config_file)
 
 
@@ -58,21 +58,22 @@ def identity_terms(places: Places) -> IdentityTerms:
     # An instance of one person does without.
     from corral.domain.identity_terms import IdentityTerms, read_identity_terms
 
-    text = _text(places.config_file)
+    text = _text(places)
     return IdentityTerms() if text is None else read_identity_terms(places.config_file, text)
 
 
-def _text(path: str) -> str | None:
+def _text(places: Places) -> str | None:
     """The text of the file; None if there is none. `RefusedError` if others could have written it."""
+    path = places.config_file
     try:
         with open(path, "rb") as file:
             info = os.fstat(file.fileno())
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return None
-    if info.st_uid not in (0, os.geteuid()) or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if info.st_uid not in places.writers or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise RefusedError(
             f"{path} could have been written by others (uid {info.st_uid}, mode {stat.S_IMODE(info.st_mode):04o})",
-            f"look what it says, then: chown {os.geteuid()} {path}; chmod go-w {path}",
+            f"look what it says, then: chown {max(places.writers)} {path}; chmod go-w {path}",
         )
     return decode(data, path)

@@ -14,6 +14,7 @@ from collections.abc import Collection, Sequence
 from itertools import takewhile
 
 from corral.domain.errors import CorralError, UnavailableError
+from corral.git_trust import settings_for
 
 #: For what looks or removes: `down` must come to an end, whatever is the matter with a repository.
 _SECONDS = 60.0
@@ -71,7 +72,8 @@ def answer(
     accept: Collection[int] = (0,),
 ) -> tuple[int, str]:
     """As `git`, with the exit code before the output: for questions that git answers by one of those accepted."""
-    argv = ["git", "-C", directory, *_NO_MONITOR, *(() if making else _NO_HOOKS), *arguments]
+    settings = (*_NO_MONITOR, *(() if making else _NO_HOOKS), *settings_for(directory))
+    argv = ["git", "-C", directory, *settings, *arguments]
     limit = seconds if seconds is not None else _MAKING_SECONDS if making else _SECONDS
     try:
         code, output, complaint = _run(argv, feed, limit)

@@ -59,6 +59,15 @@ class Places:
         return self.runtime == host_names.RUNTIME
 
     @property
+    def writers(self) -> frozenset[int]:
+        """Whose files count for it: root's, this user's, and on a shared server, whoever looks, its daemon's."""
+        own = frozenset((0, os.geteuid()))
+        try:
+            return own | {os.stat(self.home).st_uid} if self.of_host else own
+        except FileNotFoundError:
+            return own  # not set up yet
+
+    @property
     def profiles(self) -> str:
         """A person's own profiles of coding agents."""
         return os.path.join(self.config, "profiles")

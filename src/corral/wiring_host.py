@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Protocol
 
@@ -19,7 +19,7 @@ from corral.domain.errors import RefusedError, UnavailableError
 from corral.domain.host_layout import Layout, layout
 from corral.domain.host_names import HELPER, HOME, RUNTIME
 from corral.domain.host_plan import Step
-from corral.domain.host_trust import refuse_weak
+from corral.domain.host_trust import refuse_weak, refuse_weak_ground
 from corral.failpoint import point
 from corral.places import Places
 
@@ -52,10 +52,15 @@ def plan_setup(workspaces: str | None, *, only_look: bool) -> Plan:
     _refuse_unless_root("setup")
     _refuse_without_engine()
     wanted = wanted_layout(workspaces)
-    refuse_weak(sys.executable, installation.entries(further=("/usr/bin/python3", HELPER)))
+    refuse_weak(sys.executable, installation.entries())
+    wanted = replace(wanted, directories=(*wanted.directories, *look.private_directories()))
+    ours = {one.path for one in wanted.directories} | {one.path for one in wanted.files}  # the plan puts these right
+    ground = (one for one in installation.ways("/usr/bin/python3", HELPER) if one.path not in ours)
+    refuse_weak_ground(HELPER, ground)
     hands = Hands(wanted)
     steps = host_plan.setup(wanted, look.look(wanted))
     if steps and not only_look:
+        host_plan.refuse_obstacles(steps)
         hands.check_sudoers()
     return Plan(steps, (), hands)
 

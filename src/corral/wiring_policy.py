@@ -42,7 +42,7 @@ async def policy_of(places: Places) -> Policy:
     from corral.adapters.policy import sources
     from corral.adapters.policy.rego_policy import RegoPolicy
 
-    policy = RegoPolicy(sources.read(places.policy), settings.seconds)
+    policy = RegoPolicy(sources.read(places.policy, writers=places.writers), settings.seconds)
     await policy.start()
     return policy
 
@@ -100,7 +100,7 @@ def tables_of(places: Places) -> Callable[[], Tables]:
     from corral.adapters.policy import sources
 
     try:
-        tables = sources.read(places.policy).tables
+        tables = sources.read(places.policy, writers=places.writers).tables
     except BadPolicyError as error:
         wrong = error
 
@@ -145,7 +145,7 @@ def show(places: Places, to: str | None) -> dict[str, object]:
     from corral.adapters.policy import sources
     from corral.adapters.policy.testing import compiled
 
-    settings, found = policy_settings(places), sources.read(places.policy)
+    settings, found = policy_settings(places), sources.read(places.policy, writers=places.writers)
     asyncio.run(compiled(found))
     return {
         "url": settings.url,

@@ -1,5 +1,6 @@
 """A worktree from last time: work in it is never lost, and nothing that is not ours is touched."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -308,3 +309,24 @@ def test_two_teams_of_one_repository_have_worktrees_of_their_own(
     down(instance, "--discard", team="two")
     assert Path(instance.home, "worktrees", "one", "a", "new", "file.txt").exists()
     assert len(down(instance, team="one")["kept"]) == 1
+
+
+def test_what_holds_no_work_and_cannot_go_is_told_with_the_words_of_git(
+    instance: Instance, repo: Callable[..., Path]
+) -> None:
+    """git removes no worktree with submodules in it unless it is forced to."""
+    path, part = repo(), repo(name="part")
+    allow = ("-c", "protocol.file.allow=always")
+    git(path, *allow, "submodule", "--quiet", "add", str(part), "part")
+    git(path, "commit", "--quiet", "--message=With a part")
+    _team(instance, path)
+    instance.run("up")
+    git(_worktree(instance), *allow, "submodule", "--quiet", "update", "--init")
+    done = instance.run("down", "--json", check=False)
+    receipt = json.loads(done.stdout)
+    assert done.returncode == 5
+    (left,) = next(check["residue"] for check in receipt["checks"] if check["what"] == "worktrees")
+    assert left["name"] == str(_worktree(instance))
+    assert "holds no work, and could not be removed: git worktree in" in left["why"]
+    assert "submodules cannot be moved or removed" in left["why"]
+    assert down(instance, "--discard")["clean"]

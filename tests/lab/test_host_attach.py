@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab.support.people import leave, spec
+from tests.lab.support.people import events, leave, spec
 from tests.lab.support.shared import shared_server, system, tidy
 from tests.lab.support.users import User
 from tests.support.at_the_keyboard import AtTheKeyboard
@@ -97,6 +97,23 @@ def test_plain_attach_drives_and_with_r_it_watches(shop: None, ann: User, ben: U
         driver.type("echo two-$((1+2))\r")
         wait_for(lambda: b"two-3" in watcher.shown, 30, "ben sees more")
         assert b"never" not in driver.shown
+
+
+def test_root_moderates_and_drives_without_a_keeper(shop: None, ann: User, ben: User) -> None:
+    with at(ann) as driver, at(ben, "--moderate"):
+        wait_for(lambda: len(seats(ann)) == 2, 30, "both are there")
+        session = json.loads(system("corral", "session", "mute", "--json", "shop/a", "ann").stdout)
+        assert [seat["muted"] for seat in session["seats"] if seat["who"] == "ann"] == [True], session
+        driver.type("echo un$((1+1))heard\r")
+        with AtTheKeyboard(["corral", "attach", "--drive", "shop/a"], dict(os.environ)) as root:
+            wait_for(lambda: ("root", "drive") in seats(ann), 30, "root is there")
+            root.type("echo by-$((3+3))\r")
+            wait_for(lambda: b"by-6" in driver.shown, 30, "root types")
+        assert b"un2heard" not in driver.shown
+        system("corral", "session", "end", "shop/a")
+        wait_for(lambda: is_over(driver), 30, "it was ended")
+    told = [event for event in events(ann) if event["event"] in ("session.muted", "session.ended")]
+    assert {event["who"]["user"] for event in told[-2:]} == {"root"}, told
 
 
 def test_nobody_is_given_the_way_to_a_tmux_socket(shop: None, ann: User, ben: User) -> None:

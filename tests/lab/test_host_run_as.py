@@ -152,8 +152,6 @@ def test_a_worktree_of_a_repository_that_both_get_at_is_its_own(server: None, an
         ann.run("git", "init", "--quiet", "--shared=group", shared)
         who = ("-c", "user.name=ann", "-c", "user.email=ann@example.org")
         ann.run("git", "-C", shared, *who, "commit", "--quiet", "--allow-empty", "--message", "begin")
-        BUILDER.run("git", "config", "--global", "--add", "safe.directory", shared)
-        BUILDER.run("git", "config", "--global", "--add", "safe.directory", f"{shared}/.git")
         up(ann, workspace="worktree", settings=f'repo = "{shared}"')
         seen: dict[str, Any] = {row["agent"]: row for row in rows(ann)}
         path = f"/srv/corral/{BUILDER.name}/shop/builder"
@@ -161,6 +159,14 @@ def test_a_worktree_of_a_repository_that_both_get_at_is_its_own(server: None, an
         assert os.stat(path).st_uid == BUILDER.uid
         for person in (ann, ben):
             assert person.run("touch", f"{path}/x", check=False).returncode != 0
+        # Its own git takes what it finds there for its own, as well.
+        wait_for(lambda: os.path.exists(f"{path}/env"), what="it has begun")
+        assert BUILDER.run("git", "-C", path, "status", "--porcelain").stdout == "?? env\n"
+        os.unlink(f"{path}/env")
+        receipt = down(ann, "shop")
+        assert receipt["clean"], receipt
+        assert not os.path.exists(path)
+        up(ann, workspace="worktree", settings=f'repo = "{shared}"')
         # Work in it is kept, and named, for as long as it is there: with the agent gone, with the team gone.
         BUILDER.run("touch", f"{path}/new")
         ann.run("corral", "rm", "--force", "shop/builder")
@@ -175,6 +181,10 @@ def test_a_worktree_of_a_repository_that_both_get_at_is_its_own(server: None, an
         assert [kept["path"] for kept in receipt["discarded"]] == [path], receipt
         assert not os.path.exists(path)
         assert ann.run("corral", "down", "--team", "shop", check=False).returncode == 3
+        # Who may not use it cannot have its git run what their repository says.
+        system("chown", "-R", "ben", shared)
+        said = refused(up(ann, workspace="worktree", settings=f'repo = "{shared}"', check=False))
+        assert "dubious ownership" in said
     finally:
         system("rm", "-rf", shared)
 

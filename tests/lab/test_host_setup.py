@@ -25,7 +25,7 @@ MADE = {
     "/etc/systemd/user/corral-keeper.service": "root:root 644",
     "/etc/tmpfiles.d/corral.conf": "root:root 644",
     "/run/corral": "root:corral 1771",
-    "/run/corral/daemon.sock": "corral:corral-members 660",
+    "/run/corral/daemon.sock": "corral:corral 600",
     "/run/corral/keepers": "root:root 711",
     "/srv/corral": "root:root 711",
     "/usr/local/libexec/corral": "root:root 755",
@@ -91,6 +91,42 @@ def test_what_was_changed_is_found_and_put_right(server: None) -> None:
     host("setup", "--yes")
     assert missing() == []
     assert {path: described(path) for path in MADE} == MADE
+
+
+def test_what_stands_open_is_found_with_all_else_and_closed(server: None, ann: User) -> None:
+    add_member(ann)
+    assert ask("keeper_directory", "ann")[0] == 0
+    keepers = f"/run/corral/keepers/{ann.uid}"
+    system("usermod", "--shell", "/bin/bash", "--append", "--groups", "sudo", "corral")
+    system("gpasswd", "--add", "ben", "corral")
+    system("chmod", "777", "/usr/local/libexec/corral", keepers)
+    system("chmod", "755", "/var/lib/corral/audit")
+    system("chmod", "666", "/run/corral/daemon.sock")
+    found = [(step["action"], step["subject"]) for step in missing()]
+    assert sorted(found) == [
+        ("leave_user", "ben:corral"),
+        ("leave_user", "corral:sudo"),
+        ("make_directory", keepers),
+        ("make_directory", "/usr/local/libexec/corral"),
+        ("make_directory", "/var/lib/corral/audit"),
+        ("mend_user", "corral"),
+        ("start_service", "corral.service"),
+    ]
+    host("setup", "--yes")
+    assert missing() == []
+    assert {path: described(path) for path in MADE} == MADE
+    assert described(keepers) == "ann:corral 750"
+    assert os.stat("/run/corral/daemon.sock").st_mode & 0o007 == 0
+    assert system("id", "--name", "--groups", "corral").stdout.split() == ["corral"]
+    # What nobody but a person can put right hides nothing of the rest.
+    system("chmod", "777", "/run/corral/keepers")
+    os.unlink(SUDOERS)
+    os.symlink("/nowhere", SUDOERS)
+    done = host("setup", "--check", "--json", check=False)
+    assert (done.returncode, f"{SUDOERS} is there and is a symbolic link" in done.stderr) == (4, True)
+    assert {step["subject"] for step in json.loads(done.stdout)["missing"]} == {SUDOERS, "/run/corral/keepers"}
+    os.unlink(SUDOERS)
+    host("setup", "--yes")
 
 
 def killed_at(directory: Path, actions: list[str], *words: str) -> list[str]:

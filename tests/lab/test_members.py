@@ -169,7 +169,9 @@ def test_a_user_of_agents_is_somebodys(server: None, ann: User, bot: User) -> No
     told("add", "ann", "--role", "junior")
     document = told("add", BOT, "--role", "agent", "--of", "ann")
     assert actions(document) == ["join_agents", "linger_on", "join_user", "note_member"]
-    assert document["notes"] == [f"ann is in the group {BOT} from the next log-in on"], "nobody logs in as it"
+    assert document["notes"][0] == f"ann is in the group {BOT} from the next log-in on", "nobody logs in as it"
+    assert "sudo systemctl restart user@$(id -u ann).service" in document["notes"][1]
+    assert len(document["notes"]) == 2
     assert is_in(BOT) == ["ann"], "workspaces are shared by that group"
     assert (is_in("corral-agents"), is_in("corral-members"), bot.lingers) == ([BOT], ["ann"], True)
     assert told("show", "ann")["agent_users"] == [BOT]

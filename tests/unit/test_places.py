@@ -1,10 +1,12 @@
 """Which directories the environment names, and that another home alone is another instance."""
 
 import grp
+import os
 from pathlib import Path
 
 import pytest
 
+from corral.domain import host_names
 from corral.places import Places, _daemon_is_away
 
 _SESSION = {"HOME": "/home/ada", "XDG_RUNTIME_DIR": "/run/user/1000"}
@@ -53,3 +55,13 @@ def test_a_member_of_a_shared_server_stays_with_it_while_its_daemon_is_away(
     monkeypatch.setattr("os.getgroups", lambda: [7001])
     socket.touch()
     assert not is_away(), "whoever may not speak to it is none"
+
+
+def test_on_a_shared_server_what_its_daemon_wrote_counts_for_whoever_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = os.stat(tmp_path).st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: 65534)
+    assert Places(str(tmp_path), host_names.RUNTIME).writers == {0, 65534, daemon}
+    assert Places(str(tmp_path), str(tmp_path)).writers == {0, 65534}, "elsewhere it is nobody's but one's own"
+    assert Places(str(tmp_path / "not-yet"), host_names.RUNTIME).writers == {0, 65534}

@@ -308,8 +308,16 @@ def _row(registry: Registry, agent: Agent, *, hidden: bool) -> str:
             "resumed" if agent.conversation.resumed else "",
             access_words(agent),
             _one_field(agent.enforced.why),
+            _whose(registry, agent),
         )
     )
+
+
+def _whose(registry: Registry, agent: Agent) -> str:
+    """Whose it is, on a shared server: the person, with the user of agents that runs it, if any. Else empty."""
+    team = registry.teams.get(agent.team)
+    owner = team.user if team is not None else ""
+    return f"{agent.user} ({owner})" if owner and agent.user not in ("", owner) else owner
 
 
 def _told_reason(agent: Agent) -> str:

@@ -43,7 +43,7 @@ from corral.api.router import Handler
 from corral.api.telling import Acted, Read, told
 from corral.domain import audit as entries
 from corral.domain.errors import CorralError, DeniedError, NotFoundError
-from corral.domain.policy import HOST, PERSON, TEAM, Decision, Target
+from corral.domain.policy import HOST, PERSON, TEAM, Decision, Target, remedy
 from corral.domain.roles import AGENT_ROLE
 from corral.ports.policy import Facts
 from corral.service.audit import Audit
@@ -53,7 +53,6 @@ from corral.service.resolve import Roster
 from corral.service.seen import Seen
 from corral.service.sight import AskedSight
 
-_REMEDY = "corral policy show tells what each role may do; who runs this host can change it"
 #: The rule of what no policy was asked about, because there is no such thing, or the request cannot be understood.
 NOT_ASKED = "not_asked"
 #: A stream is asked about again so often.
@@ -423,7 +422,7 @@ def actor(request: Request, asking: Asking) -> entries.Actor:
 
 def denied(decision: Decision) -> DeniedError:
     """The answer to what is not allowed: why, and by which rule."""
-    return DeniedError(decision.reason, _REMEDY, rule=decision.rule)
+    return DeniedError(decision.reason, remedy(decision), rule=decision.rule)
 
 
 def _rows(those: Sequence[tuple[Target, Decision]]) -> list[tuple[entries.Target, str]]:

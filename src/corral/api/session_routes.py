@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from corral.api import answers, requests, session_answers
-from corral.api.lasting import LEFT, Ending, Lasting
+from corral.api.lasting import Ending, Lasting
 from corral.api.session_answers import Line, SteerBody
 from corral.domain.errors import CorralError, DeniedError, WrongUseError
 from corral.service.resolve import find_agent, find_team

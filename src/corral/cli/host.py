@@ -22,7 +22,7 @@ def setup(invocation: Invocation) -> int:
     if check:
         return _checked(plan.steps, as_json=invocation.json)
     _show(plan.steps, invocation, nothing="this host is set up: there is nothing to do")
-    _carry_out(plan, invocation)
+    _carry_out(plan, invocation, look="--check to only look")
     if invocation.json:
         write_json({"ready": True, "done": [step.as_json() for step in plan.steps]})
     elif plan.steps:
@@ -35,11 +35,13 @@ def remove(invocation: Invocation) -> int:
 
     plan = plan_removal(purge=invocation.flag("purge"), force=invocation.flag("force"))
     _show(plan.steps, invocation, nothing="there is nothing to remove")
-    _carry_out(plan, invocation)
+    _carry_out(plan, invocation, look="run it on a terminal, which shows the plan and asks")
     if invocation.json:
         write_json({"done": [step.as_json() for step in plan.steps], "left": list(plan.left)})
     elif plan.left:
-        say("left: " + ", ".join(plan.left))
+        say("left:")
+        for one in plan.left:
+            say(f"  • {plain(one)}")
     return 0
 
 
@@ -51,9 +53,12 @@ def _checked(steps: "Sequence[Step]", *, as_json: bool) -> int:
     else:
         list_steps(steps)
     if steps:
+        from corral.domain.host_plan import refuse_obstacles
+
+        refuse_obstacles(steps)
         raise NotFoundError(
             f"this host is not set up: {len(steps)} step{'s are' if len(steps) > 1 else ' is'} missing",
-            "sudo corral host setup does them, and shows them first",
+            f"sudo corral host setup does {'them' if len(steps) > 1 else 'it'}, after it has shown the plan",
         )
     return 0
 
@@ -75,20 +80,20 @@ def list_steps(steps: "Sequence[Step]") -> None:
         say(f"  • {plain(step.about)}  {paint(f'({plain(step.why)})', DIM, colour)}")
 
 
-def _carry_out(plan: "Plan", invocation: Invocation) -> None:
-    """Ask, unless that was answered already, and do it."""
+def _carry_out(plan: "Plan", invocation: Invocation, *, look: str) -> None:
+    """Ask, unless that was answered already, and do it. `look` is how the plan is only seen."""
     if not plan.steps:
         return
     if not invocation.flag("yes"):
-        _ask(invocation)
+        _ask(invocation, look)
     sys.stdout.flush()  # the plan comes before what is done of it
     colour = takes_colour(sys.stderr)
     plan.carry_out(lambda step: None if invocation.json else remark(f"{paint('→', GREEN, colour)} {plain(step.about)}"))
 
 
-def _ask(invocation: Invocation) -> None:
+def _ask(invocation: Invocation, look: str) -> None:
     if invocation.json or sys.stdin is None or not sys.stdin.isatty():
-        raise WrongUseError("nobody is there to be asked whether to do this", "say --yes, or --check to only look")
+        raise WrongUseError("nobody is there to be asked whether to do this", f"say --yes, or {look}")
     sys.stdout.write("do it? [y/N] ")
     sys.stdout.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

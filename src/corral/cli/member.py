@@ -253,7 +253,7 @@ ADD = Command(
     ),
     arguments=(Argument("USER", summary="the OS user", offers=USERS),),
     options=(
-        Option("role", value="ROLE", summary="what they may do; corral policy show has the roles", offers=ROLES),
+        Option("role", value="ROLE", summary="what they may do; sudo corral policy show has the roles", offers=ROLES),
         Option(
             "team", "t", value="TEAM", summary="a team to work along in; all they are to be in", repeatable=True,
             offers=TEAMS,
@@ -299,7 +299,7 @@ COMMAND = Command(
     "member",
     "say who belongs to this shared server, and as what",
     description=(
-        "On a shared server everybody has a role; corral policy show tells what each may do. Root is always an\n"
+        "On a shared server everybody has a role; sudo corral policy show tells what each may do. Root is always an\n"
         "owner, and makes the first one. An instance of one person has no members."
     ),
     examples=(

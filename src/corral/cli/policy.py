@@ -65,8 +65,12 @@ def _facts(invocation: Invocation) -> "dict[str, str]":
         if not key or not sign:
             raise WrongUseError(f"--with cannot be {pair!r}", "write it as KEY=VALUE, such as --with role=junior")
         facts[key] = value
-    mode = invocation.text("mode")
-    return {**facts, "mode": mode} if mode is not None else facts
+    said = [mode for mode in _MODES if invocation.flag(mode)]
+    if (mode := invocation.text("mode")) is not None:
+        said.append(mode)
+    if len(said) > 1:
+        raise WrongUseError(f"it cannot be both {said[0]} and {said[1]}", "say one: --observe, --drive or --moderate")
+    return {**facts, "mode": said[0]} if said else facts
 
 
 def _user() -> str:
@@ -202,6 +206,7 @@ COMMAND = Command(
                 Option("owner", value="USER", summary="whose it is, instead of what is known"),
                 Option("owner-role", value="ROLE", summary="the role of that person, instead of the one they have"),
                 Option("mode", value="MODE", summary="how to attach; drive if it is not said", choices=_MODES),
+                *(Option(mode, summary=f"as --mode {mode}: so corral attach says it") for mode in _MODES),
                 Option("with", value="KEY=VALUE", summary="what else counts for the verb", repeatable=True),
             ),
             run=check,

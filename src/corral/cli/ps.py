@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from corral.places import Places
 
 HEADINGS = (
-    *("TEAM", "AGENT", "KIND", "STATE", "ACTIVITY", "EVIDENCE", "PID", "PROCS", "UP", "RESTARTS"),
+    *("TEAM", "AGENT", "USER", "KIND", "STATE", "ACTIVITY", "EVIDENCE", "PID", "PROCS", "UP", "RESTARTS"),
     *("SESSION", "CONTAINMENT", "ACCESS", "WORKSPACE"),
 )
+_USER = HEADINGS.index("USER")
 _KIND = HEADINGS.index("KIND")
 _EVIDENCE = HEADINGS.index("EVIDENCE")
 _SESSION = HEADINGS.index("SESSION")
@@ -42,6 +43,7 @@ _GIVES_WAY = (
     "SESSION",
     "ACCESS",
     "EVIDENCE",
+    "USER",
     "ACTIVITY",
 )
 _SHORTEST_WORKSPACE = 10
@@ -88,6 +90,7 @@ class Agent:
         "state",
         "team",
         "team_notices",
+        "user",
         "workspace",
     )
 
@@ -116,6 +119,7 @@ class Agent:
             self.resumed,
             self.access,
             self.access_why,
+            self.user,
         ) = line.split("\t")
         self.since = float(since) if since else None
         self.notices = _parts(notices)
@@ -255,6 +259,7 @@ def _row(agent: Agent, now: float, home: str) -> "list[str]":
     return [
         agent.team,
         agent.agent,
+        plain(agent.user) or "-",
         agent.kind,
         agent.state,
         _does(agent),
@@ -289,6 +294,9 @@ def _fitting(rows: "list[Sequence[str]]", width: "int | None", *, wide: bool) ->
         columns.remove(_EVIDENCE)
         columns.remove(_SESSION)
         columns.remove(_ACCESS)
+    if all(row[_USER] == "-" for row in rows[1:]):
+        # One person's own instance: all are theirs.
+        columns.remove(_USER)
     if all(row[_KIND] == "agent" for row in rows[1:]):
         columns.remove(_KIND)
     if all(row[_PROCESSES] == "-" for row in rows[1:]):
@@ -340,7 +348,8 @@ COMMAND = Command(
         "exec, if any do. An agent that waits for a person says what for: waiting (permission). --wide says how it is\n"
         "known: by a hook of the agent, by a rule of its profile that its screen fits, or by its output alone; and\n"
         "what sees to what it may touch: the kernel, its commits, or merges.\n"
-        "A service is ready, or not ready yet; KIND is there if a team has one.\n"
+        "A service is ready, or not ready yet; KIND is there if a team has one. On a shared server USER says whose\n"
+        "each is: the person, behind the user that runs it if that is another.\n"
         "What corral pause made stand still is running, and its activity is paused. The reason\n"
         "stands below for agents that are pending, failed (with their last words), wait to be started again, were\n"
         "stopped by Corral itself or cannot be seen; then what else a person should know: that one is stuck,\n"

@@ -140,23 +140,25 @@ def enforced(access: Access, bind: str, obstacles: Obstacles, *, repository: boo
     )
 
 
-def objection(access: Access, bind: str, obstacles: Obstacles, seen: Enforced) -> tuple[str, str]:
-    """What of the declared nothing would see to, and what helps; both empty if all of it is seen to."""
+def objections(access: Access, bind: str, obstacles: Obstacles, seen: Enforced) -> list[tuple[str, str]]:
+    """What of the declared nothing would see to, each with what helps; empty if all of it is seen to."""
     newer = "or use a newer kernel"
+    found = []
     if bind != ANY_PORT and not seen.bind:
-        return f'bind = "{bind}" is not possible here: {obstacles.ports}', f"leave bind out of corral.toml, {newer}"
+        text = f'bind = "{bind}" is not possible here: {obstacles.ports}'
+        found.append((text, f"leave bind out of corral.toml, {newer}"))
     if access.network != ANY_NETWORK and not seen.network:
         text = f'network = "{access.network}" is not possible here: {obstacles.network}'
-        return text, "leave network out of corral.toml"
+        found.append((text, "leave network out of corral.toml"))
     if access.read is not None and not seen.read:
-        return f"read is not possible here: {obstacles.files}", f"leave read out of corral.toml, {newer}"
-    if access.write is None:
-        return "", ""
-    if access.enforce == KERNEL and seen.write != KERNEL:
+        found.append((f"read is not possible here: {obstacles.files}", f"leave read out of corral.toml, {newer}"))
+    if access.write is not None and access.enforce == KERNEL and seen.write != KERNEL:
         text = f'write with enforce = "{KERNEL}" is not possible here: {obstacles.files or seen.why}'
-        return text, f"leave enforce out of corral.toml: then commits and merges are looked at; {newer}"
-    if not seen.write:
+        remedy = f"leave enforce out of corral.toml: then commits and merges are looked at; {newer}"
+        found.append((text, remedy))
+    elif access.write is not None and not seen.write:
         nobody = "nothing looks at what it changes: its workspace is no worktree or checkout of the team's repository"
         reason = f"{obstacles.files}, and {nobody}" if access.kernel_writes else nobody
-        return f"write is not possible here: {reason}", 'use workspace = "worktree", or leave write out of corral.toml'
-    return "", ""
+        remedy = 'use workspace = "worktree", or leave write out of corral.toml'
+        found.append((f"write is not possible here: {reason}", remedy))
+    return found

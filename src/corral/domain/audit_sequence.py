@@ -135,8 +135,11 @@ class Sequence:
         """That was all: what was missed and did not come is removed."""
         self._settle(len(self._bad))
         for missing, place in self._missing:
-            which = f"{missing[0]} is" if len(missing) == 1 else f"{missing[0]} to {missing[-1]} are"
-            self.flaw(REMOVED, place, missing[0], f"{place}: {self._noun} {which} missing before this line")
+            which = f"{self._noun} {missing[0]} is"
+            if len(missing) > 1:
+                several = "entries" if self._noun == "entry" else f"{self._noun}s"
+                which = f"{several} {missing[0]} to {missing[-1]} are"
+            self.flaw(REMOVED, place, missing[0], f"{place}: {which} missing before this line")
         self._missing.clear()
 
     def _miss(self, numbers: range, place: Place) -> None:

@@ -6,6 +6,8 @@ USER = "corral"
 MEMBERS = "corral-members"
 AGENTS = "corral-agents"
 GROUPS = (USER, MEMBERS, AGENTS)
+#: Groups of the system whose people are root, or can have themselves made so.
+MIGHTY_GROUPS = frozenset("root sudo wheel admin shadow disk kmem docker lxd incus-admin libvirt".split())
 SHELL = "/usr/sbin/nologin"
 #: Below are people and agents no more, but accounts of the system.
 LOWEST_UID = 1000
@@ -29,4 +31,6 @@ KEEPER_SERVICE = "corral-keeper.service"
 KEEPER_SERVICE_FILE = f"/etc/systemd/user/{KEEPER_SERVICE}"
 #: Below the home of each user, beside an instance of the user's own.
 KEEPER_HOME = ".local/state/corral-host"
+#: Below the directory that systemd has for a user who is logged in, or lingers.
+KEEPER_RUNTIME = "corral-host"
 WORKSPACES = "/srv/corral"

@@ -18,6 +18,7 @@ from corral.domain.host_names import (
     KEEPER_SERVICE,
     KEEPER_SERVICE_FILE,
     LOWEST_UID,
+    MIGHTY_GROUPS,
     NOTES,
     RUNTIME,
     SERVICE,
@@ -29,6 +30,7 @@ from corral.domain.host_names import (
 # The steps there are.
 ADD_GROUP = "add_group"
 ADD_USER = "add_user"
+MEND_USER = "mend_user"
 MAKE_DIRECTORY = "make_directory"
 WRITE_FILE = "write_file"
 RELOAD_UNITS = "reload_units"
@@ -50,6 +52,8 @@ REMOVE_DIRECTORY = "remove_directory"
 REMOVE_TREE = "remove_tree"
 DELETE_USER = "delete_user"
 DELETE_GROUP = "delete_group"
+#: Nothing that is done: something of others is there, and a person has to look at it.
+IN_THE_WAY = "in_the_way"
 
 DIRECTORY = "directory"
 FILE = "file"
@@ -75,6 +79,8 @@ class UserSeen:
     group: str
     home: str
     shell: str
+    #: The groups that it is in besides its own.
+    groups: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,8 @@ class ServiceSeen:
     unread: bool = False
     #: What runs was started before the file became what it is.
     stale: bool = False
+    #: The mode of its socket, if that is one by which everybody gets in.
+    open_socket: int | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,10 @@ class PersonSeen:
     has_keeper: bool = False
     #: Where its keeper has things, if it ever had.
     keeper_home: str = ""
+    #: Where it has sockets and the like, until the user's last session ends.
+    keeper_runtime: str = ""
+    #: Of a user of agents: who else is in the group of its name, by which files are shared.
+    shares_with: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -115,6 +127,8 @@ class Seen:
     people: Sequence[PersonSeen] = ()
     #: Users whose linger was turned on for Corral's sake.
     linger_notes: Sequence[str] = ()
+    #: Who is in the daemon's own group and is not the daemon.
+    in_daemons_group: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -131,20 +145,30 @@ class Step:
 
 
 def setup(wanted: Layout, seen: Seen) -> list[Step]:
-    """What is missing, in the order in which it can be done. `RefusedError` where something else is in the way."""
-    _refuse_a_foreign_user(seen)
+    """What is missing, in the order in which it can be done; `IN_THE_WAY` among it is what only a person can do."""
     steps = [
         Step(ADD_GROUP, name, f"add the system group {name}", "missing") for name in GROUPS if name not in seen.groups
     ]
     if seen.user is None:
         steps.append(Step(ADD_USER, USER, f"add the system user {USER}, which nobody can log in as", "missing"))
+    else:
+        steps.extend(_user(seen.user))
+    rights = list(_rights(seen))
+    steps.extend(rights)
     for directory in wanted.directories:
         steps.extend(_directory(directory, seen.paths.get(directory.path)))
     written = [step for file in wanted.files for step in _file(file, seen.paths.get(file.path))]
     steps.extend(written)
-    steps.extend(_service(seen.service, {step.subject for step in written}))
+    steps.extend(_service(seen.service, {step.subject for step in written}, rights_changed=bool(rights)))
     steps.extend(_people(seen, KEEPER_SERVICE_FILE in {step.subject for step in written if step.why != "missing"}))
     return steps
+
+
+def refuse_obstacles(steps: Sequence[Step]) -> None:
+    """Raise `RefusedError` if something is in the way of a plan, with all of it."""
+    found = [step for step in steps if step.action == IN_THE_WAY]
+    if found:
+        raise RefusedError("; ".join(step.about for step in found), "; ".join(step.why for step in found))
 
 
 def remove(wanted: Layout, seen: Seen, *, purge: bool) -> list[Step]:
@@ -171,7 +195,14 @@ def remove(wanted: Layout, seen: Seen, *, purge: bool) -> list[Step]:
 def left_behind(wanted: Layout, seen: Seen, *, purge: bool) -> list[str]:
     """What `remove` does not take away, in words."""
     # What is in people's homes is theirs to remove.
-    left = [f"{person.keeper_home}, of the keeper of {person.name}" for person in seen.people if person.keeper_home]
+    left = [
+        f"{place}, of the keeper of {person.name}"
+        for person in seen.people
+        for place in (person.keeper_home, person.keeper_runtime)
+        if place
+    ]
+    # That they are in it may have been said by somebody else, and for more than this.
+    left += [f"{name} in the group {person.name}" for person in seen.people for name in person.shares_with]
     if purge:
         return left
     left += [f"{one.path} with its data" for one in wanted.directories if one.data and one.path in seen.paths]
@@ -194,16 +225,25 @@ def stop_keeper(user: str) -> Step:
     return Step(STOP_KEEPER, user, f"stop {KEEPER_SERVICE} of {user}; terminals and agents stay", "it runs")
 
 
-def _refuse_a_foreign_user(seen: Seen) -> None:
-    user = seen.user
-    if user is None:
-        return
-    if user.uid == 0 or user.uid >= LOWEST_UID or user.group != USER or user.home != HOME or user.shell != SHELL:
-        raise RefusedError(
-            f"there is a user {USER} already (uid {user.uid}, group {user.group}, home {user.home}, shell {user.shell})"
-            f" that is not the system user which the daemon is to be (group {USER}, home {HOME}, shell {SHELL})",
+def _user(user: UserSeen) -> Iterator[Step]:
+    if user.uid == 0 or user.uid >= LOWEST_UID or user.group != USER or user.home != HOME:
+        yield Step(
+            IN_THE_WAY,
+            USER,
+            f"there is a user {USER} already (uid {user.uid}, group {user.group}, home {user.home}) that is not the "
+            f"system user which the daemon is to be (group {USER}, home {HOME})",
             "rename that account, or make it such a one with usermod, and run this again",
         )
+    elif user.shell != SHELL:
+        yield Step(MEND_USER, USER, f"give the user {USER} the shell {SHELL}", f"its shell is {user.shell}")
+
+
+def _rights(seen: Seen) -> Iterator[Step]:
+    """Who has more by the system's groups than the set-up gives: the daemon, or others by way of the daemon's group."""
+    for name in sorted((seen.user.groups if seen.user is not None else frozenset()) & MIGHTY_GROUPS):
+        yield Step(LEAVE_USER, f"{USER}:{name}", f"take {USER} out of the group {name}", "by it, it could become root")
+    for name in seen.in_daemons_group:
+        yield Step(LEAVE_USER, f"{name}:{USER}", f"take {name} out of the group {USER}", "it is the daemon's alone")
 
 
 def _directory(wanted: Directory, seen: PathSeen | None) -> Iterator[Step]:
@@ -212,7 +252,8 @@ def _directory(wanted: Directory, seen: PathSeen | None) -> Iterator[Step]:
         yield Step(MAKE_DIRECTORY, wanted.path, about, "missing")
         return
     if seen.kind != DIRECTORY:
-        raise _in_the_way(wanted.path, seen)
+        yield _in_the_way(wanted.path, seen)
+        return
     difference = _difference(wanted.owner, wanted.group, wanted.mode, seen)
     if difference:
         yield Step(MAKE_DIRECTORY, wanted.path, about.replace("make", "correct", 1), difference)
@@ -224,7 +265,8 @@ def _file(wanted: File, seen: PathSeen | None) -> Iterator[Step]:
         yield Step(WRITE_FILE, wanted.path, about, "missing")
         return
     if seen.kind != FILE:
-        raise _in_the_way(wanted.path, seen)
+        yield _in_the_way(wanted.path, seen)
+        return
     difference = _difference("root", wanted.group, wanted.mode, seen)
     if seen.text != wanted.text:
         difference = ", ".join(filter(None, (difference, "its text is another")))
@@ -232,7 +274,7 @@ def _file(wanted: File, seen: PathSeen | None) -> Iterator[Step]:
         yield Step(WRITE_FILE, wanted.path, about, difference)
 
 
-def _service(service: ServiceSeen, written: set[str]) -> Iterator[Step]:
+def _service(service: ServiceSeen, written: set[str], *, rights_changed: bool) -> Iterator[Step]:
     units = written & {SERVICE_FILE, KEEPER_SERVICE_FILE}
     if units or service.unread:
         yield Step(RELOAD_UNITS, SERVICE, "have systemd read its units again", "they changed")
@@ -242,6 +284,11 @@ def _service(service: ServiceSeen, written: set[str]) -> Iterator[Step]:
         yield Step(START_SERVICE, SERVICE, f"start {SERVICE}", "not running")
     elif service.stale or service.unread or SERVICE_FILE in units:
         yield Step(START_SERVICE, SERVICE, f"start {SERVICE} anew; agents go on", "it runs by an older unit")
+    elif rights_changed:
+        yield Step(START_SERVICE, SERVICE, f"start {SERVICE} anew; agents go on", "it runs with the groups of before")
+    elif service.open_socket is not None:
+        why = f"its socket is open to everybody (mode {service.open_socket:04o})"
+        yield Step(START_SERVICE, SERVICE, f"start {SERVICE} anew, with a socket of its own; agents go on", why)
 
 
 def _people(seen: Seen, unit_changed: bool) -> Iterator[Step]:
@@ -299,7 +346,6 @@ def _difference(owner: str, group: str, mode: int, seen: PathSeen) -> str:
     return ", ".join(parts)
 
 
-def _in_the_way(path: str, seen: PathSeen) -> RefusedError:
-    return RefusedError(
-        f"{path} is there and is a {seen.kind}, which Corral does not replace", f"look at it, then: rm {path}"
-    )
+def _in_the_way(path: str, seen: PathSeen) -> Step:
+    about = f"{path} is there and is a {seen.kind}, which Corral does not replace"
+    return Step(IN_THE_WAY, path, about, f"look at it, then: rm {path}")

@@ -28,15 +28,27 @@ def weaknesses(entries: Iterable[Entry]) -> list[str]:
 
 def refuse_weak(python: str, entries: Iterable[Entry]) -> None:
     """Refuse to have the daemon, and every user's keeper, run what others than root could change."""
-    found = weaknesses(entries)
-    if not found:
-        return
+    if found := weaknesses(entries):
+        raise RefusedError(
+            f"this Corral is run by {python}, which a shared server cannot run: {_in_words(found)}",
+            "install it for everybody, as root: python3 -m venv /opt/corral && /opt/corral/bin/pip install CORRAL, "
+            "then sudo /opt/corral/bin/corral host setup",
+        )
+
+
+def refuse_weak_ground(helper: str, entries: Iterable[Entry]) -> None:
+    """Refuse a place for the helper that others than root could change. `entries` are what is not ours to put right."""
+    if found := weaknesses(entries):
+        raise RefusedError(
+            f"the privileged helper, {helper}, cannot be where others could replace it, or what it is run by: "
+            f"{_in_words(found)}",
+            "see why it is so, then: chown root PATH; chmod go-w,a+rX PATH",
+        )
+
+
+def _in_words(found: list[str]) -> str:
     more = f" (and {len(found) - _NAMED} more)" if len(found) > _NAMED else ""
-    raise RefusedError(
-        f"this Corral is run by {python}, which a shared server cannot run: {'; '.join(found[:_NAMED])}{more}",
-        "install it for everybody, as root: python3 -m venv /opt/corral && /opt/corral/bin/pip install CORRAL, "
-        "then sudo /opt/corral/bin/corral host setup",
-    )
+    return "; ".join(found[:_NAMED]) + more
 
 
 def _fault(entry: Entry) -> str:

@@ -97,5 +97,9 @@ def _leave_user(person: str, user: str) -> Step:
 def remarks(before: AccountSeen, after: AccountSeen, of: str = "") -> list[str]:
     """What whoever shares files with a new user of agents has to know: when the group counts."""
     if of in after.users - before.users:
-        return [f"{of} is in the group {after.user} from the next log-in on"]
+        return [
+            f"{of} is in the group {after.user} from the next log-in on",
+            f"agents of {of} are in it when the service manager of {of} was started anew: sudo systemctl restart "
+            f"user@$(id -u {of}).service does that, and ends all that runs in it",
+        ]
     return []

@@ -42,6 +42,10 @@ BUSY = "busy"
 TOO_LARGE = "too_large"
 NOT_PLAIN = "not_plain"
 NO_POLICY = "no_policy"
+#: Of these the policy itself is the matter, or who answers for it.
+_UNDECIDED = frozenset((NO_ANSWER, NO_DECISION, TIMED_OUT, BUSY, NO_POLICY))
+#: The rule of the policy that ships for whoever it does not know.
+_NOT_A_MEMBER = "not_a_member"
 
 #: A reason is one sentence. What is longer is cut, so that no policy fills logs and journals.
 _LONGEST_RULE, _LONGEST_REASON = 200, 1000
@@ -159,3 +163,12 @@ def contents_of_event(event: str) -> str:
     """What one must be allowed to do with whose an event is, to be told its data; empty if that it is seen will do."""
     noun = event.partition(".")[0]
     return "" if noun in _PLAIN_EVENTS else _CONTENTS_OF_EVENT.get(noun, "logs")
+
+
+def remedy(decision: Decision) -> str:
+    """What helps somebody who was denied something: only what such a one may do, or whom to ask."""
+    if decision.rule in _UNDECIDED:
+        return "root sees what is wrong with it: journalctl --unit corral.service, corral policy show"
+    if decision.rule == _NOT_A_MEMBER:
+        return "sudo corral member add lets somebody in: ask who runs this host"
+    return "corral policy check tells what would be allowed; an owner (corral member ls) can give another role"

@@ -88,6 +88,29 @@ def merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str
     return result
 
 
+def with_team(data: Mapping[str, object], team: str, said: Mapping[str, object]) -> dict[str, object]:
+    """`data`, and in it what a team says in a data.json of its own. Raises BadPolicyError for what it cannot say.
+
+    What a team does not name is as the host has it. So null, which takes away, is written down as a grant of nothing;
+    and a role that there is not, or a key that nobody looks at, is refused: it would take away nothing without a word.
+    """
+    for key in said:
+        _known(key, ("roles",), f"data.json of the team {team}", "key")
+    tables, where = _table(data.get("tables"), "tables"), f"tables.teams.{team}"
+    there, acts = _table(tables.get("roles"), "tables.roles"), _table(tables.get("acts"), "tables.acts")
+    roles = {}
+    for name, role in _table(said.get("roles", {}), where).items():
+        _known(name, tuple(there), where, "role")
+        told = {"grants": None} if role is None else _table(role, f"{where}.{name}")
+        for key in told:
+            # Whom a role looks after, and which ones it gives, is asked about people: they are of no one team.
+            _known(key, ("summary", "grants"), f"{where}.{name}", "key")
+        grants = told.get("grants", {})
+        grants = dict.fromkeys(acts) if grants is None else _table(grants, f"{where}.{name}.grants")
+        roles[name] = {**told, "grants": {act: [] if reach is None else reach for act, reach in grants.items()}}
+    return merged(data, {"tables": {"teams": {team: roles}}})
+
+
 def _roles(value: object, where: str, acts: Mapping[str, str], scopes: Mapping[str, str]) -> dict[str, Role]:
     found = {}
     for name, said in _table(value, where).items():

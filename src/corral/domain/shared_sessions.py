@@ -27,6 +27,12 @@ _SMALLEST, _LARGEST_COLUMNS, _LARGEST_ROWS = 2, 1000, 500
 _TERM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
 #: What a terminal is taken for that does not say what it is.
 ANY_TERM = "xterm-256color"
+#: What they do: one of them, and several.
+_DOING = (
+    (MODERATE, "moderates", "moderate"),
+    (DRIVE, "drives", "drive"),
+    (OBSERVE, "watches", "watch"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +96,9 @@ class Company:
         """The seat that `person` names: its id, or the name of somebody who has one seat here."""
         found = [seat for seat in self.seats if person in (seat.id, seat.name)]
         if not found:
-            here = ", ".join(dict.fromkeys(seat.name for seat in self.seats)) or "nobody"
-            raise NotFoundError(f"{person} is not in that session; {here} is", "corral session ls names who is there")
+            there = list(dict.fromkeys(seat.name for seat in self.seats))
+            here = f"{', '.join(there)} are" if len(there) > 1 else f"{''.join(there) or 'nobody'} is"
+            raise NotFoundError(f"{person} is not in that session; {here}", "corral session ls names who is there")
         if len(found) > 1:
             ids = ", ".join(seat.id for seat in found)
             raise WrongUseError(f"{person} has {len(found)} seats in that session", f"name one of them: {ids}")
@@ -121,10 +128,10 @@ class Company:
     def line(self) -> str:
         """Who is there, for the status bar; empty if nobody is."""
         parts = []
-        for mode, word in ((MODERATE, "moderates"), (DRIVE, "drives"), (OBSERVE, "watches")):
+        for mode, one, several in _DOING:
             told = [self._told(seat) for seat in self.seats if seat.mode == mode]
             if told:
-                parts.append(f"{_some(told)} {word}")
+                parts.append(f"{_some(told)} {one if len(told) == 1 else several}")
         return " · ".join(parts)
 
     def _told(self, seat: Seat) -> str:

@@ -50,6 +50,8 @@ class WorkspaceRemoval(Record, frozen=True):
     why: str = ""
     #: It is no worktree of ours, and a person has to move it away: `discard` does not remove it.
     in_the_way: bool = False
+    #: Why it is still there although nothing in it is a reason to keep it: git's words, if git refused.
+    problem: str = ""
 
 
 class Workspaces(Protocol):

@@ -278,9 +278,13 @@ def _block_check(left: Sequence[AgentKey]) -> Check:
     return Check(what="port_blocks", found=len(residue), residue=residue)
 
 
+def _cannot_go(problem: str) -> str:
+    return "holds no work, and could not be removed" + (f": {problem}" if problem else "")
+
+
 def _worktree_check(removals: Sequence[WorkspaceRemoval], of_gates: Sequence[str]) -> Check:
     residue = [
-        Residue(kind="worktree", name=removal.path, why="holds no work, and could not be removed")
+        Residue(kind="worktree", name=removal.path, why=_cannot_go(removal.problem))
         for removal in removals
         if not removal.removed and not removal.why
     ]

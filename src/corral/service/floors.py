@@ -121,10 +121,7 @@ class Floors:
         ]
         # The disk has the last word, not the answers above.
         left = {
-            user: [
-                msgspec.structs.replace(one, why=one.why or occupied.get(os.path.realpath(one.path), ""))
-                for one in seen.values()
-            ]
+            user: [worktrees.as_left(one, removed, occupied) for one in seen.values()]
             for user, seen in (await self.look()).items()
         }
         return Cleared(

@@ -14,6 +14,10 @@ async def must_be_a_person(supervisor: Supervisor, who: Who, peer: Peer, *, what
 
     In doubt it is no person. `what` is for people, and `remedy` is what helps whoever is not taken for one.
     """
+    if who.uid == 0 and not who.agent and supervisor.keepers.shared:
+        # Root has no keeper, and none could see root's processes. That this one is in no agent, also behind sudo, the
+        # daemon of a shared server has seen by itself before (`Callers.identify`).
+        return
     asked = f"from within {who.agent}"
     if not who.agent:
         # Of the caller's own processes the caller's keeper can see most.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from corral.domain.access import Obstacles, enforced, objection
+from corral.domain.access import Obstacles, enforced, objections
 from corral.domain.errors import RefusedError
 from corral.domain.spec import SHARED, WORKTREE, AgentSpec, TeamSpec
 
@@ -20,8 +20,9 @@ def refuse_unenforced(team: TeamSpec, agents: Sequence[AgentSpec], obstacles: Ob
             repository=team.repo is not None and agent.workspace in (WORKTREE, SHARED),
             hooks=agent.workspace == WORKTREE and team.enforcement.worktrees,
         )
-        said = objection(agent.access, agent.bind, obstacles, seen)
-        if said[0]:
+        for said in objections(agent.access, agent.bind, obstacles, seen):
             refused.setdefault(said, []).append(agent.name)
-    for (message, remedy), names in refused.items():
-        raise RefusedError(f"{', '.join(names)}: {message}", f"{remedy}; nothing was started")
+    if refused:
+        messages = [f"{', '.join(names)}: {message}" for (message, _), names in refused.items()]
+        remedies = dict.fromkeys(remedy for _, remedy in refused)
+        raise RefusedError("; ".join(messages), f"{'; '.join(remedies)}; nothing was started")

@@ -69,8 +69,9 @@ async def _try_repository(context: Context, team: TeamSpec, user: str, agents: S
         raise RefusedError(
             f"{', '.join(names)}: {user} cannot work with the repository {team.repo}: {why}",
             f"let {user} get there, read it and write below its .git, by a group that both are in (git config "
-            f"core.sharedRepository group) or by ACLs, and say so to git: sudo -u {user} git config --global --add "
-            f"safe.directory {team.repo}",
+            f"core.sharedRepository group) or by ACLs. If git does not trust its owner: only who may use {user} is "
+            f"trusted, and with a git before 2.38 nobody; sudo -u {user} git config --global --add safe.directory PATH "
+            f"does it for {team.repo}, and again for {team.repo}/.git",
         )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from corral.domain.enforcement import NO_ENFORCEMENT
 from corral.domain.records import Agent, Team
 from corral.domain.spec import WORKTREE
@@ -63,6 +65,15 @@ async def guard(keeper: Keeper, team: Team, agent: Agent) -> str:
         enforcement=team.enforcement,
         target=team.merge.target,
     )
+
+
+def as_left(
+    left: WorkspaceRemoval, removed: Iterable[WorkspaceRemoval], occupied: Mapping[str, str]
+) -> WorkspaceRemoval:
+    """What is still there, as it was seen after all were tried: with who is in it, or with why it could not go."""
+    why = left.why or occupied.get(os.path.realpath(left.path), "")
+    said = next((one.why for one in removed if one.path == left.path and not one.removed), "")
+    return msgspec.structs.replace(left, why=why, problem="" if why else said)
 
 
 async def take_away(

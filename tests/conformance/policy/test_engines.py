@@ -28,7 +28,9 @@ OWN = {
     "teams/my-shop/own.rego": (
         'package corral.teams["my-shop"]\n\nallow["all_read"] := "here all read" if input.verb == "logs"\n'
     ),
-    "teams/shop/data.json": json.dumps({"roles": {"observer": {"grants": {"steer": ["any"], "read": []}}}}),
+    "teams/shop/data.json": json.dumps(
+        {"roles": {"observer": {"grants": {"steer": ["any"], "read": []}}, "junior": {"grants": None}}}
+    ),
 }
 
 

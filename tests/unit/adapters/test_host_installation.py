@@ -31,14 +31,14 @@ def test_a_link_is_looked_at_with_what_it_leads_to(own_directory: Path) -> None:
     real = own_directory / "real" / "deep"
     real.mkdir(parents=True)
     (own_directory / "link").symlink_to("real")
-    paths = {entry.path for entry in installation.entries(further=(str(own_directory / "link" / "deep" / "new"),))}
+    paths = {entry.path for entry in installation.ways(str(own_directory / "link" / "deep" / "new"))}
     assert {str(own_directory / "link"), str(own_directory / "real"), str(real)} <= paths
     assert str(real / "new") not in paths
 
 
 def test_a_link_into_itself_ends(own_directory: Path) -> None:
     (own_directory / "loop").symlink_to("loop")
-    assert str(own_directory / "loop") in {entry.path for entry in installation.entries((str(own_directory / "loop"),))}
+    assert str(own_directory / "loop") in {entry.path for entry in installation.ways(str(own_directory / "loop"))}
 
 
 def test_tools_are_found_in_the_system_and_not_by_path(own_directory: Path) -> None:

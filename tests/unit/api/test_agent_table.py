@@ -8,7 +8,7 @@ import pytest
 from corral.api import answers
 from corral.domain import lifecycle, states
 from corral.domain.records import Agent
-from tests.support.records import AGENT
+from tests.support.records import AGENT, PERSON, TEAM
 from tests.unit.api.scene import Scene, play
 
 _UP_SINCE, _REASON = 5, 9
@@ -43,5 +43,17 @@ def test_an_agent_is_up_since_its_run_began_also_if_nobody_could_see_it_for_a_wh
     async def act(scene: Scene) -> None:
         table = bytes(answers.agent_table(scene.registry, [seen_again], {seen_again.key}).body).decode()
         assert float(table.split("\t")[_UP_SINCE]) == 10.0
+
+    play(tmp_path, act)
+
+
+def test_whose_an_agent_is_is_told_where_there_are_several_people(tmp_path: Path) -> None:
+    own, of_another = replace(AGENT, user="ann"), replace(AGENT, name="b", user="agent-builder")
+
+    async def act(scene: Scene) -> None:
+        for user, told in (("", ["", ""]), ("ann", ["ann", "agent-builder (ann)"])):
+            await scene.registry.commit(PERSON, teams=[replace(TEAM, user=user)])
+            table = bytes(answers.agent_table(scene.registry, [own, of_another], ()).body).decode()
+            assert [line.split("\t")[-1] for line in table.splitlines()] == told
 
     play(tmp_path, act)

@@ -71,6 +71,9 @@ def test_without_anybody_to_ask_nothing_is_done(
     for words in ([], ["--json"]):
         with pytest.raises(WrongUseError, match="nobody is there to be asked"):
             run(host.SETUP, *words)
+        with pytest.raises(WrongUseError, match="nobody is there to be asked") as refused:
+            run(host.REMOVE, *words)
+        assert "--check" not in refused.value.remedy, "which it does not have"
     assert hands.done == []
 
 
@@ -91,7 +94,7 @@ def test_a_person_is_asked(hands: Doing, monkeypatch: pytest.MonkeyPatch, answer
 
 def test_what_is_left_is_named(hands: Doing, capsys: pytest.CaptureFixture[str]) -> None:
     run(host.REMOVE, "--yes")
-    assert capsys.readouterr().out.endswith("left: the group corral\n")
+    assert capsys.readouterr().out.endswith("left:\n  • the group corral\n")
     run(host.REMOVE, "--yes", "--json")
     assert json.loads(capsys.readouterr().out) == {"done": [STEP.as_json()], "left": ["the group corral"]}
 

@@ -94,3 +94,15 @@ def test_what_is_in_force_is_shown_and_written(corral: Corral, tmp_path: Path) -
     answer = json.loads(corral("policy", "show", "--json").out)
     assert list(answer["tables"]["roles"]) == ["owner", "senior", "junior", "observer", "agent"]
     assert corral("policy", "show", "--to", str(tmp_path / "opa")).code == 2
+
+
+def test_how_one_attaches_is_said_as_attach_has_it_and_what_is_not_said_is_told(corral: Corral) -> None:
+    words = ("policy", "check", "--as", "obi", "--role", "observer", "join_session", "shop/builder")
+    outcome = corral(*words)
+    assert outcome.code == 4
+    assert "assumed: it is to type there (mode drive): --mode says otherwise" in outcome.err
+    for said in (("--observe",), ("--mode", "observe")):
+        outcome = corral(*words, *said)
+        assert (outcome.code, outcome.out.startswith("allowed by observer.")) == (0, True)
+        assert "--mode" not in outcome.err
+    assert corral(*words, "--observe", "--mode", "drive").code == 2

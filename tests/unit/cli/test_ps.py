@@ -19,11 +19,11 @@ from tests.unit.client.fake_daemon import FakeDaemon, refusal, table, whole
 NOW = time.time()
 RUNNING = (
     f"shop builder-1 running working 4711 {NOW - 2.5 * 86400} 2 systemd /srv/shop ~ ~ 0 ~ hook_Stop ~ ~ ~ agent ~ "
-    "8f2e-1 resumed write_kernel ~"
+    "8f2e-1 resumed write_kernel ~ ~"
 )
 FAILED = (
     f"shop builder-2 failed unknown ~ {NOW - 5.5 * 86400} 0 cgroup /srv/shop no_such_command:_claude no_user_bus 0 "
-    "~ ~ ~ ~ ~ agent ~ ~ ~ ~ ~"
+    "~ ~ ~ ~ ~ agent ~ ~ ~ ~ ~ ~"
 )
 
 
@@ -79,13 +79,22 @@ class TestTable:
         assert second[at:].startswith("- ")
 
     def test_says_what_limits_what_an_agent_touches_and_why_no_more(self, corral: Corral, daemon: FakeDaemon) -> None:
-        limited = FAILED.removesuffix("~ ~") + "write_commit write:_no_Landlock"
+        limited = FAILED.removesuffix("~ ~ ~") + "write_commit write:_no_Landlock ~"
         daemon.answer("GET", "/v1/agents", table(RUNNING, limited))
         assert "ACCESS" not in corral("ps").out
         heading, first, second, *below = corral("ps", "--wide").out.splitlines()
         at = heading.index("ACCESS")
         assert (first[at:].split()[0], second[at:].split()[0]) == ("write_kernel", "write_commit")
         assert below[-1] == "access is seen to no better: write:_no_Landlock"
+
+    def test_says_whose_each_is_where_there_are_several_people(self, corral: Corral, daemon: FakeDaemon) -> None:
+        daemon.answer("GET", "/v1/agents", table(RUNNING, FAILED))
+        assert "USER" not in corral("ps", "--wide").out
+        theirs = [RUNNING.removesuffix("~") + "ann", FAILED.removesuffix("~") + "agent-builder_(ben)"]
+        daemon.answer("GET", "/v1/agents", table(*theirs))
+        heading, first, second, *_ = corral("ps").out.splitlines()
+        at = heading.index("USER")
+        assert (first[at:].split()[0], second[at:].split()[0]) == ("ann", "agent-builder_(ben)")
 
     def test_of_one_team(self, corral: Corral, team: FakeDaemon) -> None:
         corral("ps", "-t", "shop")

@@ -14,7 +14,7 @@ from corral.domain.access import (
     Place,
     enforced,
     inexact,
-    objection,
+    objections,
     place_of,
     places,
 )
@@ -124,6 +124,11 @@ def test_what_nothing_would_see_to_is_refused(
     access: Access, bind: str, obstacles: Obstacles, repository: bool, said: str
 ) -> None:
     seen = enforced(access, bind, obstacles, repository=repository, hooks=repository)
-    message, remedy = objection(access, bind, obstacles, seen)
-    assert message.startswith(said)
-    assert bool(message) == bool(remedy) == bool(said)
+    found = objections(access, bind, obstacles, seen)
+    assert [message.startswith(said) and bool(remedy) for message, remedy in found] == ([True] if said else [])
+
+
+def test_all_that_nothing_would_see_to_is_told_at_once() -> None:
+    access = Access(write=("src/**",), read=("src/**",), network=NO_NETWORK, enforce=KERNEL)
+    found = objections(access, "own", OLD, enforced(access, "own", OLD, repository=True, hooks=True))
+    assert [message.split()[0] for message, _ in found] == ["bind", "network", "read", "write"]

@@ -9,7 +9,7 @@ import pytest
 from corral.domain.errors import RefusedError, WrongUseError
 from corral.domain.host_layout import File, layout
 from corral.domain.host_names import HELPER, HOME, RUNTIME, SERVICE_FILE, SETTINGS, SUDOERS
-from corral.domain.host_trust import Entry, refuse_weak, weaknesses
+from corral.domain.host_trust import Entry, refuse_weak, refuse_weak_ground, weaknesses
 
 LAYOUT = layout("/opt/my corral/bin/python", "# the helper\n", "/srv/corral")
 
@@ -121,3 +121,7 @@ def test_all_else_will_not(entry: Entry) -> None:
     with pytest.raises(RefusedError, match=entry.path) as refused:
         refuse_weak("/x/python", [entry])
     assert "sudo /opt/corral/bin/corral host setup" in refused.value.remedy
+    with pytest.raises(RefusedError, match=entry.path) as refused:
+        refuse_weak_ground(HELPER, [entry])
+    assert "install" not in refused.value.remedy
+    assert "chmod" in refused.value.remedy

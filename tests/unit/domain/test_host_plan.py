@@ -28,6 +28,7 @@ from corral.domain.host_plan import (
     ServiceSeen,
     Step,
     UserSeen,
+    refuse_obstacles,
     remove,
     setup,
 )
@@ -141,18 +142,54 @@ def test_members_linger_and_hear_of_a_changed_unit() -> None:
         UserSeen(0, USER, HOME, SHELL),
         UserSeen(990, "users", HOME, SHELL),
         UserSeen(990, USER, "/home/corral", SHELL),
-        UserSeen(990, USER, HOME, "/bin/bash"),
     ],
 )
 def test_a_person_who_is_called_corral_does_not_become_the_daemon(user: UserSeen) -> None:
+    steps = setup(WANTED, replace(NOTHING, user=user))
+    assert len(steps) > 10, "and all else is told as well"
     with pytest.raises(RefusedError, match="there is a user corral already"):
-        setup(WANTED, replace(NOTHING, user=user))
+        refuse_obstacles(steps)
+
+
+def test_the_daemons_user_gets_its_shell_again() -> None:
+    steps = setup(WANTED, replace(done(), user=UserSeen(990, USER, HOME, "/bin/bash")))
+    assert brief(steps) == [(host_plan.MEND_USER, USER)]
+    assert "/bin/bash" in steps[0].why
+    refuse_obstacles(steps)
+
+
+def test_the_daemon_keeps_no_group_by_which_it_could_become_root() -> None:
+    user = replace(UserSeen(990, USER, HOME, SHELL), groups=frozenset({"sudo", "ssl-cert"}))
+    steps = setup(WANTED, replace(done(), user=user, in_daemons_group=("ann",)))
+    assert brief(steps) == [
+        (host_plan.LEAVE_USER, "corral:sudo"),
+        (host_plan.LEAVE_USER, "ann:corral"),
+        (host_plan.START_SERVICE, "corral.service"),
+    ], "what it reads by another group is somebody's decision"
+
+
+def test_a_socket_that_is_open_to_everybody_is_made_anew() -> None:
+    open_ = ServiceSeen(enabled=True, active=True, open_socket=0o666)
+    (step,) = setup(WANTED, replace(done(), service=open_))
+    assert (step.action, "0666" in step.why) == (host_plan.START_SERVICE, True)
 
 
 @pytest.mark.parametrize("path", [HOME, RUNTIME, SUDOERS, HELPER])
 def test_what_is_a_link_is_not_replaced(path: str) -> None:
+    seen = other(other(done(), path, kind="symbolic link"), "/etc/corral", mode=0o777)
+    steps = setup(WANTED, seen)
+    assert brief(steps) == sorted(
+        [(host_plan.IN_THE_WAY, path), (host_plan.MAKE_DIRECTORY, "/etc/corral")],
+        key=lambda step: list(done().paths).index(step[1]),
+    )
     with pytest.raises(RefusedError, match="symbolic link"):
-        setup(WANTED, other(done(), path, kind="symbolic link"))
+        refuse_obstacles(steps)
+
+
+def test_whom_a_user_of_agents_shares_files_with_is_named_when_all_else_is_gone() -> None:
+    builder = PersonSeen("agent-builder", 1004, lingers=True, keeper_runtime="/run/user/1004/x", shares_with=("ann",))
+    left = host_plan.left_behind(WANTED, replace(done(), people=(builder,)), purge=True)
+    assert left == ["/run/user/1004/x, of the keeper of agent-builder", "ann in the group agent-builder"]
 
 
 def test_removal_takes_rights_away_before_anything_else_and_leaves_data() -> None:

@@ -52,8 +52,8 @@ def test_whose_a_user_of_agents_is_shares_its_group() -> None:
     assert brief(join(shared, AGENTS, NOTE, "", "olga")) == ["leave_user", "note_member"]
     assert brief(leave(shared, FORGET, "olga")) == ["leave_user", "forget_member", "leave_agents", "linger_off"]
     assert brief(leave(shared, FORGET, "eve")) == ["forget_member", "leave_agents", "linger_off"]
-    assert remarks(replace(shared, users=frozenset()), shared, "olga") == [
-        "olga is in the group ann from the next log-in on"
-    ]
+    at_login, anew = remarks(replace(shared, users=frozenset()), shared, "olga")
+    assert at_login == "olga is in the group ann from the next log-in on"
+    assert "systemctl restart user@$(id -u olga).service" in anew
     assert remarks(shared, shared, "olga") == []
     assert remarks(NEW, DONE) == [], "the door is open at once"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from corral.domain.policy import NO_ANSWER, NO_DECISION, Caller, Question, Target, decision_of
+from corral.domain.policy import NO_ANSWER, NO_DECISION, Caller, Question, Target, decision_of, denied, remedy
 
 
 def test_a_question_is_the_document_of_the_contract() -> None:
@@ -47,3 +47,12 @@ def test_whatever_is_no_decision_is_a_denial_that_says_so(answer: object, rule: 
 def test_what_a_policy_says_is_not_endless() -> None:
     decision = decision_of({"allow": False, "rule": "r" * 5000, "reason": "x" * 5000})
     assert (len(decision.rule), len(decision.reason)) == (200, 1000)
+
+
+def test_who_is_denied_something_is_told_only_what_such_a_one_can_do() -> None:
+    told = {rule: remedy(denied(rule, "no")) for rule in ("junior.steer", "not_a_member", "no_policy", "timed_out")}
+    assert told["junior.steer"].startswith("corral policy check ")
+    assert "sudo corral member add" in told["not_a_member"]
+    assert told["no_policy"] == told["timed_out"]
+    assert "journalctl" in told["no_policy"]
+    assert "policy show" not in told["junior.steer"], "which is root's"

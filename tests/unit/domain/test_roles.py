@@ -3,7 +3,7 @@
 import pytest
 
 from corral.domain.errors import BadPolicyError, WrongUseError
-from corral.domain.roles import merged, tables_of
+from corral.domain.roles import merged, tables_of, with_team
 
 DATA: dict[str, object] = {
     "tables": {
@@ -45,9 +45,36 @@ def test_a_host_changes_what_a_role_may_and_adds_one() -> None:
 
 
 def test_what_a_team_grants_is_its_own() -> None:
-    tables = tables_of(over({"teams": {"shop": {"junior": {"grants": {"read": ["any"]}}}}}))
+    tables = tables_of(with_team(DATA, "shop", {"roles": {"junior": {"grants": {"read": ["any"]}}}}))
     assert tables.teams["shop"]["junior"].grants == {"read": ("any",)}
     assert tables.role("junior").grants == {"read": ("own",)}
+
+
+@pytest.mark.parametrize("junior", [None, {"grants": None}, {"grants": {"read": None}}, {"grants": {"read": []}}])
+def test_what_a_team_takes_away_is_granted_to_nobody_there(junior: object) -> None:
+    tables = tables_of(with_team(DATA, "shop", {"roles": {"junior": junior}}))
+    assert tables.teams["shop"]["junior"].grants == {"read": ()}
+    assert tables.role("junior").grants == {"read": ("own",)}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"tables": {"roles": {}}}, "the key 'tables'"),
+        ({"roles": {"junoir": {"grants": {"read": []}}}}, "the role 'junoir'"),
+        ({"roles": {"junoir": None}}, "the role 'junoir'"),
+        ({"roles": {"junior": {"over": []}}}, "the key 'over'"),
+        ({"roles": {"junior": {"gives": []}}}, "the key 'gives'"),
+        ({"roles": {"junior": []}}, "no table"),
+        ({"roles": {"junior": {"grants": []}}}, "no table"),
+        ({"roles": None}, "no table"),
+    ],
+)
+def test_what_would_take_away_nothing_is_refused(said: dict[str, object], told: str) -> None:
+    with pytest.raises(BadPolicyError) as raised:
+        with_team(DATA, "shop", said)
+    assert told in raised.value.message
+    assert raised.value.remedy
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_a_company_has_a_limit() -> None:
 
 def test_the_status_bar_names_a_few_of_each_kind() -> None:
     made = company(ann=MODERATE, ben=DRIVE, c1=OBSERVE, c2=OBSERVE, c3=OBSERVE, c4=OBSERVE)
-    assert made.line() == "ann moderates · ben drives · c1, c2, c3 +1 watches"
+    assert made.line() == "ann moderates · ben drives · c1, c2, c3 +1 watch"
     assert "ben (muted)" in made.steered(MUTE, "ben", "cleo")[0].line()
     assert "ben (keyboard)" in made.steered(HANDOVER, "ben", "cleo")[0].line()
     assert Company().line() == ""
@@ -119,3 +119,9 @@ def test_sizes_and_terms_are_brought_within_bounds() -> None:
 def test_whoever_is_muted_is_told_by_whom_also_a_moderator() -> None:
     muted, _ = company(ann=DRIVE, sen=MODERATE).steered(MUTE, "sen", "ann")
     assert muted.why_not_type("s-sen") == "ann has muted you"
+
+
+@pytest.mark.parametrize(("names", "told"), [((), "nobody is"), (("ann",), "ann is"), (("ann", "ben"), "ann, ben are")])
+def test_who_is_not_there_is_told_with_who_is(names: tuple[str, ...], told: str) -> None:
+    with pytest.raises(NotFoundError, match=f"; {told}$"):
+        company(**dict.fromkeys(names, DRIVE)).meant("cleo")

@@ -74,6 +74,7 @@ def test_without_facts_it_is_told_what_was_assumed() -> None:
     assert [word for line in explained.assumed for word in line.split() if word.startswith("--")] == [
         "--owner",
         "--owner-role",
+        "--mode",
         "--role",
     ]
 

@@ -28,6 +28,7 @@ class Hands:
         self._deeds: Mapping[str, Callable[[str], None]] = {
             host_plan.ADD_GROUP: lambda name: _tool("groupadd", "--system", name),
             host_plan.ADD_USER: _add_user,
+            host_plan.MEND_USER: lambda name: _tool("usermod", "--shell", SHELL, name),
             host_plan.MAKE_DIRECTORY: self._make_directory,
             host_plan.WRITE_FILE: lambda path: _write(self._files[path]),
             host_plan.RELOAD_UNITS: lambda _: _tool("systemctl", "daemon-reload"),

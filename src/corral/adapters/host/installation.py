@@ -11,19 +11,25 @@ from collections.abc import Iterator
 from corral.domain.host_trust import Entry
 
 
-def entries(further: tuple[str, ...] = ()) -> Iterator[Entry]:
-    """All of it, each once; with the ways to `further` paths, which need not be there yet."""
+def entries() -> Iterator[Entry]:
+    """All of it, each once."""
     seen: set[str] = set()
     trees = [path for path in sys.path if path and os.path.exists(path)]
     if sys.prefix != sys.base_prefix:
         trees.append(sys.prefix)
-    for path in (sys.executable, *further):
-        yield from _way(path, seen)
+    yield from _way(sys.executable, seen)
     for tree in trees:
         yield from _way(tree, seen)
         for directory, directories, files in os.walk(tree):
             for name in (*directories, *files):
                 yield from _entry(os.path.join(directory, name), seen)
+
+
+def ways(*paths: str) -> Iterator[Entry]:
+    """The ways to these paths, which need not be there yet; each place once."""
+    seen: set[str] = set()
+    for path in paths:
+        yield from _way(path, seen)
 
 
 def cannot_load(module: str) -> str:

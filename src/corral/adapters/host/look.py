@@ -11,24 +11,30 @@ import time
 from collections.abc import Iterator
 
 from corral.adapters.host import tools
-from corral.domain.host_layout import Layout
+from corral.domain.host_layout import Directory, Layout
 from corral.domain.host_names import (
     AGENTS,
     GROUPS,
+    HOME,
     KEEPER_HOME,
+    KEEPER_RUNTIME,
     KEEPERS,
     LINGER_NOTES,
     LOWEST_UID,
     MEMBERS,
+    RUNTIME,
     SERVICE,
     SERVICE_FILE,
     SETTINGS,
+    SOCKET,
     USER,
     WORKSPACES,
 )  # fmt: skip
 from corral.domain.host_plan import DIRECTORY, FILE, PathSeen, PersonSeen, Seen, ServiceSeen, UserSeen
+from corral.places import Places
 
 _LARGEST = 1 << 20
+_RUNTIMES = "/run/user"
 _LINGERING = "/var/lib/systemd/linger"
 _PROPERTIES = "LoadState,UnitFileState,ActiveState,NeedDaemonReload,ActiveEnterTimestampMonotonic"
 
@@ -43,7 +49,21 @@ def look(wanted: Layout) -> Seen:
         service=_service(),
         people=tuple(_people()),
         linger_notes=tuple(sorted(os.listdir(LINGER_NOTES))) if os.path.isdir(LINGER_NOTES) else (),
+        in_daemons_group=tuple(sorted({*group.gr_mem} - {USER})) if (group := _group(USER)) is not None else (),
     )
+
+
+def private_directories() -> list[Directory]:
+    """Directories that the daemon and the helper have made since, as they are to be: of others nobody gets in."""
+    found = [Directory(f"{KEEPERS}/{name}", _user_name(int(name)), USER, 0o750) for name in _keepers()]
+    audit = Places(HOME, RUNTIME).audit_dir
+    return [*found, Directory(audit, USER, USER, 0o700)] if os.path.lexists(audit) else found
+
+
+def _keepers() -> list[str]:
+    """The users, by number, who have a place for their keeper; not those whose account is gone."""
+    names = os.listdir(KEEPERS) if os.path.isdir(KEEPERS) else []
+    return sorted(name for name in names if name.isdecimal() and _user_name(int(name)) != name)
 
 
 def workspaces() -> str:
@@ -63,7 +83,8 @@ def _user() -> UserSeen | None:
         user = pwd.getpwnam(USER)
     except KeyError:
         return None
-    return UserSeen(user.pw_uid, _group_name(user.pw_gid), user.pw_dir, user.pw_shell)
+    groups = frozenset(map(_group_name, os.getgrouplist(USER, user.pw_gid)))
+    return UserSeen(user.pw_uid, _group_name(user.pw_gid), user.pw_dir, user.pw_shell, groups - {USER})
 
 
 def _path(path: str) -> PathSeen | None:
@@ -89,7 +110,17 @@ def _service() -> ServiceSeen:
         active=active,
         unread=found.get("NeedDaemonReload") == "yes",
         stale=active and _written_after(int(found.get("ActiveEnterTimestampMonotonic") or 0)),
+        open_socket=_open_socket(),
     )
+
+
+def _open_socket() -> int | None:
+    # Members get in by a list (ACL), so the bits of others are nobody's.
+    try:
+        info = os.lstat(SOCKET)
+    except FileNotFoundError:
+        return None
+    return stat.S_IMODE(info.st_mode) if stat.S_ISSOCK(info.st_mode) and info.st_mode & 0o007 else None
 
 
 def _written_after(began: int) -> bool:
@@ -104,6 +135,7 @@ def _written_after(began: int) -> bool:
 def _people() -> Iterator[PersonSeen]:
     """Everybody in the groups of this host, by the lists of the groups and by their accounts' own group."""
     gids = {group.gr_gid: group for name in (MEMBERS, AGENTS) if (group := _group(name)) is not None}
+    agents = _group(AGENTS)
     names = {name for group in gids.values() for name in group.gr_mem}
     names |= {account.pw_name for account in pwd.getpwall() if account.pw_gid in gids}
     for name in sorted(names):
@@ -116,9 +148,15 @@ def _people() -> Iterator[PersonSeen]:
                 name=name,
                 uid=account.pw_uid,
                 lingers=os.path.lexists(f"{_LINGERING}/{name}"),
-                has_manager=os.path.exists(f"/run/user/{account.pw_uid}/systemd/private"),
+                has_manager=os.path.exists(f"{_RUNTIMES}/{account.pw_uid}/systemd/private"),
                 has_keeper=os.path.exists(f"{KEEPERS}/{account.pw_uid}/keeper.sock"),
                 keeper_home=home if os.path.isdir(home := f"{account.pw_dir}/{KEEPER_HOME}") else "",
+                keeper_runtime=place
+                if os.path.isdir(place := f"{_RUNTIMES}/{account.pw_uid}/{KEEPER_RUNTIME}")
+                else "",
+                shares_with=own.gr_mem
+                if agents and name in agents.gr_mem and (own := _group(name)) is not None
+                else (),
             )
 
 

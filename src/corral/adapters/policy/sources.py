@@ -12,12 +12,12 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from corral.domain.errors import BadPolicyError
 from corral.domain.names import RULE, is_valid
-from corral.domain.roles import Tables, merged, tables_of
+from corral.domain.roles import Tables, merged, tables_of, with_team
 from corral.policy import SHIPPED
 
 #: What a policy may be: far more than one needs, and little enough to be read and compiled in a moment.
@@ -56,10 +56,10 @@ class Sources:
     tables: Tables
 
 
-def read(directory: str = "", *, tests: bool = False, trusted: bool = True) -> Sources:
+def read(directory: str = "", *, tests: bool = False, trusted: bool = True, writers: Collection[int] = ()) -> Sources:
     """The policy that ships, and over it the one in `directory`, if that is there.
 
-    `trusted` is for what decides: files that others than root and this user could write are refused. Raises
+    `trusted` is for what decides: files that others than root, this user and `writers` could write are refused. Raises
     BadPolicyError for whatever cannot be read, or says what cannot be.
     """
     modules, data = list(_modules(SHIPPED, "")), _data(SHIPPED)
@@ -68,13 +68,13 @@ def read(directory: str = "", *, tests: bool = False, trusted: bool = True) -> S
             # Not as if there were none: what a host forbids over the policy that ships would be allowed then.
             raise BadPolicyError(f"{directory} is no directory, or leads to none", _LAYOUT)
         if trusted:
-            _must_be_ours(directory)
+            _must_be_ours(directory, {0, os.geteuid(), *writers})
         modules += _modules(directory, "")
-        data = merged(data, _data(directory))
+        data = merged(data, _own_data(directory))
         for team in _teams(directory):
             place = os.path.join(directory, "teams", team)
             modules += _modules(place, team)
-            data = merged(data, {"tables": {"teams": {team: _data(place).get("roles", {})}}})
+            data = with_team(data, team, _data(place))
     kept = tuple(module for module in modules if tests or not module.is_test)
     return Sources(modules=kept, data=data, tables=tables_of(data))
 
@@ -131,6 +131,18 @@ def _teams(directory: str) -> list[str]:
     return names
 
 
+def _own_data(directory: str) -> dict[str, object]:
+    """The data of a host. What it says of a team is in a file of that team's: there null means something else."""
+    data = _data(directory)
+    tables = data.get("tables")
+    if isinstance(tables, dict) and "teams" in tables:
+        raise BadPolicyError(
+            f"{os.path.join(directory, 'data.json')} has tables of teams",
+            f"put what a team has of its own into {os.path.join(directory, 'teams', 'NAME', 'data.json')}",
+        )
+    return data
+
+
 def _data(directory: str) -> dict[str, object]:
     path = os.path.join(directory, "data.json")
     if not os.path.exists(path):
@@ -170,14 +182,14 @@ def _text(path: str) -> str:
         raise BadPolicyError(f"{path} is not UTF-8", "save it as UTF-8") from error
 
 
-def _must_be_ours(directory: str) -> None:
-    """Raise unless root or this user alone can change what is in it: who writes the policy may do everything."""
+def _must_be_ours(directory: str, writers: Collection[int]) -> None:
+    """Raise unless these users alone can change what is in it: who writes the policy may do everything."""
     for place, directories, files in os.walk(directory):
         for path in (place, *(os.path.join(place, name) for name in (*directories, *files))):
             found = os.lstat(path)
             if stat.S_ISLNK(found.st_mode):
                 raise BadPolicyError(f"{path} is a symbolic link", "put the file itself there")
-            if found.st_uid not in (0, os.geteuid()):
+            if found.st_uid not in writers:
                 raise BadPolicyError(f"{path} belongs to uid {found.st_uid}", f"chown -R root {directory}")
             if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 raise BadPolicyError(f"{path} can be written by others", f"chmod -R go-w {directory}")

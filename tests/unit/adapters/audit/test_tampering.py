@@ -188,6 +188,8 @@ def test_a_whole_segment_that_is_gone_is_named_by_its_entries(trail: Path, whole
     flaws = _checked(trail, whole, tmp_path).flaws
     number = _number_of(lines([whole / second.name])[0])
     assert [(flaw.what, flaw.file, flaw.line, flaw.number) for flaw in flaws] == [(REMOVED, third.name, 1, number)]
+    last = _number_of(lines([whole / second.name])[-1])
+    assert f": entries {number} to {last} are missing before this line" in flaws[0].message
 
 
 def test_two_segments_whose_names_were_swapped_are_found(trail: Path) -> None:

@@ -99,6 +99,17 @@ def test_rules_and_roles_of_a_team_count_for_that_team_alone(tmp_path: Path, tea
 
 
 @pytest.mark.parametrize(
+    "roles", ['{"observer": null}', '{"observer": {"grants": null}}', '{"observer": {"grants": {"read": null}}}']
+)
+def test_what_a_team_takes_away_is_denied_there_and_nowhere_else(tmp_path: Path, roles: str) -> None:
+    place = put(tmp_path, {"teams/shop/data.json": f'{{"roles": {roles}}}'})
+    assert decide("", "obi", "logs", "shop/builder").allow
+    assert decide(place, "obi", "logs", "shop/builder").rule == "observer.read"
+    assert decide(place, "obi", "logs", "bank/teller").allow
+    assert decide(place, "june", "logs", "shop/builder").allow, "which is another role"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "package corral\n",
@@ -126,6 +137,8 @@ def test_tests_do_not_decide(tmp_path: Path) -> None:
         ({"data.json": "[]"}, "no JSON object"),
         ({"data.json": "[" * 100_000}, "no JSON"),
         ({"data.json": '{"tables": {"roles": {"junior": {"grants": {"raed": []}}}}}'}, "the act 'raed'"),
+        ({"data.json": '{"tables": {"teams": {"shop": {"observer": null}}}}'}, "has tables of teams"),
+        ({"teams/shop/data.json": '{"roles": {"obsrever": null}}'}, "the role 'obsrever'"),
         ({"own.rego": "allow := true\n"}, "has no package"),
         ({"teams/No_Team/own.rego": "package corral\n"}, "cannot be of a team"),
         ({"own.rego": f"package corral\n# {'x' * (1 << 20)}\n"}, "more than"),
