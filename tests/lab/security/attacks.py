@@ -54,7 +54,7 @@ class Outcome:
     """An entry of the audit trail of something that the policy allows, and that came to nothing."""
 
     verb: str
-    #: Empty for what is answered by a stream, whose status is said before anything is known.
+    #: Empty if any will do.
     outcome: str
 
     def find(self, since: str, who: str) -> bool:

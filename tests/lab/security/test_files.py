@@ -97,7 +97,7 @@ TABLE = (
         "cd ~/trap && corral up; code=$?; corral down --team trap --discard; exit $code",
         says=".",
         verb="up",
-        outcome="200",
+        outcome="failed",
     ),
 )
 

@@ -21,7 +21,7 @@ def up(team: str, agent: str = "a", more: str = "") -> str:
 
 
 def named(kind: str, name: str, what: str) -> Attack:
-    told = Outcome(verb="up", outcome="")
+    told = Outcome(verb="up", outcome="400")
     return Attack(name=f"{kind} {name!r}", who=BEN, what=what, says="bad_spec", told=told)
 
 
