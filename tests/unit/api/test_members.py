@@ -206,7 +206,7 @@ def test_the_policy_is_asked_with_real_members(tmp_path: Path) -> None:
         await ask("PUT", "/v1/members/ann", {"role": "junior"})
         await ask("PUT", "/v1/members/ben", {"role": "senior"})
         await one.up("shop", "ann", ("builder", "ann"))
-        said = (await ask("GET", "/v1/policy/check?verb=attach&who=ben&on=ann/builder")).json
+        said = (await ask("GET", "/v1/policy/check?verb=attach&who=ben&on=ann/builder&fact=mode=drive")).json
         assert (said["allow"], said["rule"], said["assumed"]) == (True, "senior.steer.below", [])
         assert said["input"]["on"]["team"] == "shop"
         query = "verb=attach&who=ben&on=shop/builder&role=junior&fact=mode%3Dobserve"

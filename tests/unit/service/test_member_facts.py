@@ -76,7 +76,7 @@ def test_whose_teams_and_agents_are(tmp_path: Path) -> None:
     play(tmp_path, act)
 
 
-async def decided(one: Crowd, **asked: str) -> Explained:
+async def decided(one: Crowd, **asked: object) -> Explained:
     policy = RegoPolicy(read(), 30.0)
     try:
         await policy.start()
@@ -105,7 +105,7 @@ def test_decisions_follow_from_real_members(
     tmp_path: Path, who: str, verb: str, on: str, allow: bool, rule: str
 ) -> None:
     async def act(one: Crowd) -> None:
-        said = await decided(one, verb=verb, who=who, on=on)
+        said = await decided(one, verb=verb, who=who, on=on, facts={"mode": "drive"} if verb == "attach" else {})
         assert (said.decision.allow, said.decision.rule) == (allow, rule), said.as_json()
         assert said.assumed == () or who == "eve"
 
