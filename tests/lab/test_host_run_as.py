@@ -15,7 +15,7 @@ from tests.support.waiting import wait_for
 BUILDER = User("agent-builder")
 TEAM = """
 [team]
-name = "shop"
+name = "{name}"
 {settings}
 [agents.api]
 command = ["sleep", "1000"]
@@ -66,11 +66,12 @@ def up(
     run_as: str = BUILDER.name,
     workspace: str = "/home/agent-builder/work",
     settings: str = "",
+    name: str = "shop",
     check: bool = True,
 ) -> Result:
     system("install", "-d", "-o", BUILDER.name, "-g", BUILDER.name, "-m", "0750", f"{BUILDER.home}/work")
-    text = TEAM.format(user=run_as, workspace=workspace, settings=settings)
-    return user.run("corral", "up", "--json", *words, cwd=spec(user, "shop", text), check=check)
+    text = TEAM.format(name=name, user=run_as, workspace=workspace, settings=settings)
+    return user.run("corral", "up", "--json", *words, cwd=spec(user, name, text), check=check)
 
 
 def refused(done: Result) -> str:
@@ -127,7 +128,7 @@ def test_its_team_is_found_again_when_the_daemon_or_a_keeper_dies(server: None, 
 
 
 def test_who_may_use_it_is_said_by_an_administrator(server: None, ann: User, ben: User) -> None:
-    assert "ben may not have agents run by agent-builder" in refused(up(ben, check=False))
+    assert "ben may not have agents run by agent-builder" in refused(up(ben, name="mill", check=False))
     assert "ben is a person's log-in" in refused(up(ann, run_as="ben", check=False))
     assert "dev is not a user for agents" in refused(up(ann, run_as="dev", check=False))
     assert "there is no user nobody-such" in refused(up(ann, run_as="nobody-such", check=False))

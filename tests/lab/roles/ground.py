@@ -9,11 +9,12 @@ from typing import Any
 
 from tests.fuzz.marks import KINDS, mark
 from tests.fuzz.taming import Ground as Fuzzed
+from tests.lab.security.attacks import DAEMON
 from tests.lab.support.people import daemon, leave, repository, rows, spec
-from tests.lab.support.shared import add_member, shared_server, system, tidy
+from tests.lab.support.shared import as_daemon, shared_server, system, tidy
 from tests.lab.support.users import Result, User
 
-ANN, BEN, CLEO, DEV = User("ann"), User("ben"), User("cleo"), User("dev")
+ANN, BEN, CLEO = User("ann"), User("ben"), User("cleo")
 SOCKET = "/run/corral/daemon.sock"
 PYTHON = "/opt/corral-venv/bin/python"
 SOURCE = "/corral"
@@ -86,11 +87,13 @@ class Server:
                 CLEO.run("corral", "down", "--team", "prey", "--discard")
 
     def fuzz(self, who: User | str, ground: Fuzzed, told: set[str], *words: str) -> Run:
-        """Fuzz as somebody, or as an agent of cleo's."""
+        """Fuzz as somebody, as the daemon's user, or as an agent of cleo's."""
         file = self._directory / "ground.json"
         file.write_text(json.dumps({"ground": asdict(ground), "marks": self.marks, "told": sorted(told)}))
         argv = ("env", "-C", SOURCE, PYTHON, "-m", "tests.fuzz", SOCKET, str(file), *words)
-        if isinstance(who, str):
+        if who == DAEMON:
+            done = as_daemon(*argv)
+        elif isinstance(who, str):
             done = CLEO.run("corral", "exec", who, "--", *argv, check=False, timeout=600)
         else:
             done = who.run(*argv, check=False, timeout=600)
@@ -119,9 +122,8 @@ class Server:
 
 @contextmanager
 def server(directory: Path) -> Iterator[Server]:
-    """It, of which nothing is left. Ben is a member as well; dev may connect and is none."""
+    """It, of which nothing is left. Ben is a member as well; the daemon's user may connect and is none."""
     with shared_server(ANN, BEN, CLEO):
-        add_member(DEV)
         system("corral", "member", "add", "ann", "--role", "senior")
         try:
             for user, team in ((ANN, "shop"), (CLEO, "prey")):

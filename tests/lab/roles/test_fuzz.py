@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.fuzz.marks import KINDS
-from tests.lab.roles.ground import CLEO, DEV, Server
-from tests.lab.security.attacks import entries, now
+from tests.lab.roles.ground import CLEO, Server
+from tests.lab.security.attacks import DAEMON, entries, now
 from tests.lab.support.people import daemon
 from tests.lab.support.users import User
 from tests.support.waiting import wait_for
@@ -48,7 +48,8 @@ def test_a_role_is_told_what_it_may_know_and_nothing_else(server: Server, role: 
 def who(role: str) -> User | str:
     if role == "agent":
         return "prey-a"
-    return DEV if role == "nobody" else CLEO
+    # Of those who are no members, the daemon's own user alone can connect.
+    return DAEMON if role == "nobody" else CLEO
 
 
 def traced(since: str, role: str) -> dict[str, int]:
@@ -58,5 +59,5 @@ def traced(since: str, role: str) -> dict[str, int]:
 
 def is_of(role: str, who: dict[str, Any]) -> bool:
     if role == "nobody":
-        return who["user"] == "dev" and not who["member"]
+        return who["user"] == DAEMON and not who["member"]
     return who["user"] == "cleo" and who["role"] == role and (role == "agent") == bool(who["agent"])
