@@ -65,6 +65,8 @@ class PortBlocks:
         self._ledger = ledger
         self._blocks = Blocks()
         self._deciding = asyncio.Lock()
+        #: What the kernel gave to outgoing connections when it was looked at last.
+        self._ephemeral = (0, 0)
         ledger.keep(self._read)
 
     async def _read(self) -> Callable[[], None]:
@@ -88,10 +90,13 @@ class PortBlocks:
 
     async def survey(self, team: str, pool: Pool, agents: Collection[str]) -> Survey:
         """Look at the ports that these agents would be given now, ahead of `allocate`. Decides nothing."""
-        ephemeral = (await self._look(team, [])).ephemeral
         missing = sum(self._blocks.get((team, agent)) is None for agent in agents)
-        firsts = islice(self._candidates(pool, ephemeral), missing)
-        return await self._surveyed(team, pool, ephemeral, list(firsts))
+        while True:
+            # What the kernel gives to others hardly ever changes: taken to be as it was, and asked for with the rest.
+            known = self._ephemeral
+            survey = await self._surveyed(team, pool, list(islice(self._candidates(pool, known), missing)))
+            if survey.ephemeral == known:
+                return survey
 
     async def allocate(
         self, who: Who, team: str, pool: Pool, wanted: Mapping[str, Sequence[str]], survey: Survey | None = None
@@ -104,7 +109,7 @@ class PortBlocks:
         """
         async with self._deciding:
             if survey is None:
-                survey = Survey((await self._look(team, [])).ephemeral)
+                survey = await self._surveyed(team, pool, [])
             ephemeral = survey.ephemeral
             known = {agent: self._blocks.get((team, agent)) for agent in wanted}
             kept = {
@@ -134,7 +139,7 @@ class PortBlocks:
             if not batch:
                 break
             if not survey.seen.issuperset(_ports_of(batch, pool)):
-                survey = await self._surveyed(team, pool, survey.ephemeral, batch)
+                survey = await self._surveyed(team, pool, batch)
             found += [first for first in batch if survey.taken.isdisjoint(range(first, first + pool.block))]
         # A write of somebody else's that was refused may have brought blocks back meanwhile.
         return [first for first in found if self._blocks.is_free(first, pool.block)]
@@ -143,10 +148,11 @@ class PortBlocks:
         # Another instance on this host begins elsewhere, so that two that come up at once do not reach for the same.
         return self._blocks.candidates(pool, ephemeral, seed=zlib.crc32(self._store.instance.encode()))
 
-    async def _surveyed(self, team: str, pool: Pool, ephemeral: tuple[int, int], firsts: Sequence[int]) -> Survey:
+    async def _surveyed(self, team: str, pool: Pool, firsts: Sequence[int]) -> Survey:
         ports = _ports_of(firsts, pool)
-        taken = (await self._look(team, ports)).taken if ports else []
-        return Survey(ephemeral, frozenset(ports), frozenset(taken))
+        seen = await self._look(team, ports)
+        self._ephemeral = seen.ephemeral
+        return Survey(seen.ephemeral, frozenset(ports), frozenset(seen.taken))
 
     async def free(self, who: Who, team: str, agents: Collection[str] | None = None) -> list[AgentKey]:
         """Take the blocks of these agents away, or of all of a team. Those that are left: the store could not be
