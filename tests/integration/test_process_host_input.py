@@ -198,3 +198,34 @@ def test_the_end_of_a_terminals_input_is_told_within_a_line_too(own_directory: P
             assert b"abcabc" in await team.output(process)
 
     asyncio.run(scenario())
+
+
+#: Lets go of its terminal as programs do that are about to end, and takes its time with that.
+LETS_GO = "import os, time; [os.close(number) for number in (0, 1, 2)]; time.sleep(0.5)"
+
+
+def test_a_program_that_lets_go_of_its_terminal_ends_as_it_wants_to(own_directory: Path) -> None:
+    async def scenario() -> None:
+        async with hosted(own_directory) as team:
+            process = await team.start(sys.executable, "-S", "-c", f"{LETS_GO}; os._exit(7)", tty=True)
+            async with asyncio.timeout(20):
+                ended = await team.processes.exited(process.process)
+            assert ended.exit == ExitStatus(code=7)
+            await team.closed(process)
+
+    asyncio.run(scenario())
+
+
+def test_a_program_may_come_back_to_its_terminal(own_directory: Path) -> None:
+    program = f"{LETS_GO}; os.write(os.open('/dev/tty', os.O_RDWR), b'back again'); time.sleep(0.5); os._exit(7)"
+
+    async def scenario() -> None:
+        async with hosted(own_directory) as team:
+            process = await team.start(sys.executable, "-S", "-c", program, tty=True)
+            await team.says(process, b"back again")
+            async with asyncio.timeout(20):
+                ended = await team.processes.exited(process.process)
+            assert ended.exit == ExitStatus(code=7)
+            await team.closed(process)
+
+    asyncio.run(scenario())

@@ -34,6 +34,7 @@ class Child:
 
     __slots__ = (
         "_full",
+        "_left_open",
         "_loop",
         "_on_closed",
         "_on_output",
@@ -79,6 +80,8 @@ class Child:
         self.queued = 0
         self._told_end = False
         self._within_a_line = False
+        #: Its terminal is kept, though nobody has it open: it has not ended.
+        self._left_open = False
         #: How often in a row its pipe was full; -1 once something was done about it.
         self._full = 0
         self.large_pipe = False
@@ -106,16 +109,33 @@ class Child:
 
     def _readable(self, events: int) -> None:
         if not events & select.EPOLLIN:
-            self.close_output()  # nobody has it open, and nothing is left in it
+            self._nobody_writes()  # nobody has it open, and nothing is left in it
             return
         try:
             count = self._read_terminal() if self.record.tty else self._read_pipe()
         except BlockingIOError:
             return
         if count:
+            if self._left_open:
+                self._left_open = False
+                self._watch_terminal()
             self._on_output(self)
         else:
+            self._nobody_writes()
+
+    def _nobody_writes(self) -> None:
+        """Nobody has the other end of its output open."""
+        if not self.record.tty or self.pidfd < 0:
             self.close_output()
+        elif not self._left_open:
+            # It has closed its terminal, and is about to end, or will open it again. To hang up now would end it by a
+            # signal. Only news of it wake us: that nobody has it open is the case all the time.
+            self._left_open = True
+            self._loop.watch(self.source, select.EPOLLIN | select.EPOLLET, self._terminal)
+
+    def _watch_terminal(self) -> None:
+        if not self._left_open:
+            self._loop.watch(self.source, self._terminal_events(), self._terminal)
 
     def _read_pipe(self) -> int:
         count = self.output.take(self.source)
@@ -233,7 +253,7 @@ class Child:
             self.close_stdin()  # nobody reads any more
             return
         if self.record.tty:
-            self._loop.watch(self.source, self._terminal_events(), self._terminal)
+            self._watch_terminal()
         elif self._queue:
             self._loop.watch(self.stdin, select.EPOLLOUT, lambda _: self._write())
         else:
@@ -277,6 +297,9 @@ class Child:
             self._loop.let_go(self.pidfd)
             os.close(self.pidfd)
             self.pidfd = -1
+        if self._left_open:
+            self._left_open = False
+            self._watch_terminal()
 
     def close_stdin(self) -> None:
         """It will be given nothing more to read."""
