@@ -22,6 +22,7 @@ from tests.support.instance import Instance
 from tests.support.waiting import wait_for
 
 _STARTING = (
+    "daemon.team_written",
     "daemon.declared",
     "daemon.ports_allocated",
     "daemon.workspaces_ready",

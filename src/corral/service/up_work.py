@@ -17,6 +17,7 @@ from corral.domain.plan import Step
 from corral.domain.port_blocks import Block, variables
 from corral.domain.records import Agent, NewEvent, Team, Who
 from corral.domain.spec import SHARED, WORKTREE, AgentSpec, TeamSpec
+from corral.domain.terminals import TMUX
 from corral.failpoint import point
 from corral.own_command import own_program
 from corral.ports.keeper import Keeper
@@ -126,15 +127,23 @@ class UpWork:
             self._ignore_case = seen.ignore_case
 
     async def _write_down(self, agents: Sequence[tuple[int, AgentSpec]]) -> Keeper:
-        """Declare the agents, and have the keeper make ready for them."""
-        await self._declare(agents)
-        point("daemon.declared")
+        """Write down the team and its agents, before anything is made for them. With the team known, its keeper makes
+        ready while the agents are written down.
+        """
+        await self._registry.commit(self._who, teams=[self._declared_team(agents)])
+        point("daemon.team_written")
         keeper = await self._supervisor.keepers.of(self._team.name).open()
-        self._supervisor.prepare(self._team.name, keeper)
+        if any(agent.terminal == TMUX for _, agent in agents):
+            self._supervisor.prepare(self._team.name, keeper)
+        records = self._declared_agents(agents)
+        data: dict[str, object] = {"file": self._team.file, "agents": [record.name for record in records]}
+        await self._registry.commit(
+            self._who, agents=records, events=[NewEvent(event="team.up", team=self._team.name, data=data)]
+        )
+        point("daemon.declared")
         return keeper
 
-    async def _declare(self, agents: Sequence[tuple[int, AgentSpec]]) -> None:
-        """Write down the team and the agents before anything is made for them."""
+    def _declared_team(self, agents: Sequence[tuple[int, AgentSpec]]) -> Team:
         team = self._registry.teams.get(self._team.name) or Team(
             name=self._team.name,
             file=self._team.file,
@@ -143,6 +152,28 @@ class UpWork:
             user=self._supervisor.keepers.owner(self._team.name),
             created_at=self._now(),
         )
+        return replace(
+            team,
+            repo=self._team.repo,
+            repository=self._repository,
+            ignore_case=self._ignore_case,
+            systemd=self._team.systemd,
+            limits=self._team.limits,
+            processes=self._team.processes,
+            leases=self._team.leases,
+            ports=self._team.ports,
+            enforcement=self._team.enforcement,
+            supervision=self._team.supervision,
+            notify=self._team.notify,
+            recording=self._team.recording,
+            group_access=self._team.group_access,
+            agent_users=tuple(dict.fromkeys([*team.agent_users, *(one.run_as for _, one in agents if one.run_as)])),
+            merge=settled(self._team.merge, team.merge, self._head),
+        )
+
+    def _declared_agents(self, agents: Sequence[tuple[int, AgentSpec]]) -> list[Agent]:
+        """The team is written down."""
+        team = self._registry.teams[self._team.name]
         known = self._registry.of_team(self._team.name)
         records = []
         for position, agent in agents:
@@ -188,36 +219,7 @@ class UpWork:
                 place = base.place if base.state == states.PENDING else None
                 record = _going_on(base, replace(record, run=base.run, place=place, asked_by=base.asked_by))
             records.append(record)
-        team = replace(
-            team,
-            repo=self._team.repo,
-            repository=self._repository,
-            ignore_case=self._ignore_case,
-            systemd=self._team.systemd,
-            limits=self._team.limits,
-            processes=self._team.processes,
-            leases=self._team.leases,
-            ports=self._team.ports,
-            enforcement=self._team.enforcement,
-            supervision=self._team.supervision,
-            notify=self._team.notify,
-            recording=self._team.recording,
-            group_access=self._team.group_access,
-            agent_users=tuple(dict.fromkeys([*team.agent_users, *(one.run_as for _, one in agents if one.run_as)])),
-            merge=settled(self._team.merge, team.merge, self._head),
-        )
-        await self._registry.commit(
-            self._who,
-            teams=[team],
-            agents=records,
-            events=[
-                NewEvent(
-                    event="team.up",
-                    team=self._team.name,
-                    data={"file": self._team.file, "agents": [record.name for record in records]},
-                )
-            ],
-        )
+        return records
 
     async def _give_ports(self, agents: Sequence[AgentSpec], survey: Survey) -> list[AgentSpec]:
         """Have a block of ports for each; those that nothing is left for are failed and left out."""
@@ -338,14 +340,12 @@ class UpWork:
         environments = await self._environments(agents)
         for agent in agents:
             self._step(agent.name, "starting")
-        loop = asyncio.get_running_loop()
-        began = loop.time()
         notes = await self._supervisor.line.request(team, [agent.name for agent in agents], self._who, environments)
         self.notes.extend(notes)
         started = [agent.name for agent in agents if self._registry.agents[team, agent.name].state != states.PENDING]
         if started:
-            settled = began + _SETTLE_SECONDS * (1 - len(started) / _MANY)
-            await asyncio.sleep(max(0.0, settled - loop.time()))
+            # From when they run: on a busy machine it can take as long as that until they do.
+            await asyncio.sleep(max(0.0, _SETTLE_SECONDS * (1 - len(started) / _MANY)))
             await self._be_told(await self._over(team, started))
         for agent in agents:
             record = self._registry.agents[team, agent.name]

@@ -172,15 +172,17 @@ class Line:
     def _placed(self, team: str, names: Sequence[str], who: Who) -> list[_Placed]:
         """The agents, each with a place: the one that it has already, or one at the end of its person's turns."""
         placed = []
-        turns = [(agent.asked_by, place.turn) for agent, place in self._in_line()]
+        # Of each person the last: more are not looked at, and whoever brings up hundreds adds hundreds.
+        turns: dict[str, int] = {}
+        for agent, place in self._in_line():
+            turns[agent.asked_by] = max(place.turn, turns.get(agent.asked_by, 0))
         for name in names:
             agent = self._registry.agent(team, name)
             if agent.state == states.PENDING and agent.place is not None:
                 place = replace(agent.place, who=who)
             else:
                 asked_by = _asked_by(agent, who)
-                turn = admission.next_turn(asked_by, turns, self._served)
-                turns.append((asked_by, turn))
+                turn = turns[asked_by] = admission.next_turn(asked_by, turns.items(), self._served)
                 ended = lifecycle.how_it_came_to_back_off(agent)
                 place = Place(turn=turn, since=self._now(), who=who, ended=ended)
             placed.append((agent, place))

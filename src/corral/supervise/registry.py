@@ -162,21 +162,19 @@ class Registry:
         """Change state and journal in one transaction, or raise and change nothing."""
         if teams and not self.teams:
             self._remove_rest_mark()
-        change = Change(
-            who=who,
-            time=self._now(),
-            put_teams=teams,
-            drop_teams=drop_teams,
-            put_agents=agents,
-            drop_agents=drop_agents,
-            events=events,
-            put_items=put_items,
-            drop_items=drop_items,
+        await self._write(
+            Change(
+                who=who,
+                time=self._now(),
+                put_teams=teams,
+                drop_teams=drop_teams,
+                put_agents=agents,
+                drop_agents=drop_agents,
+                events=events,
+                put_items=put_items,
+                drop_items=drop_items,
+            )
         )
-        async with self._writing:
-            unsaved, noted = self._backlog()
-            await self._store.commit(*_changes(unsaved, noted, change.time), change)
-            self._saved(unsaved, noted)
         for team in teams:
             self.teams[team.name] = team
         for name in drop_teams:
@@ -195,13 +193,22 @@ class Registry:
         self._mark_rest()
         self._wake_readers()
 
+    async def _write(self, change: Change) -> None:
+        """What is not written yet, and then this."""
+        async with self._writing:
+            unsaved, noted = self._backlog()
+            await self._store.commit(*_changes(unsaved, noted, change.time), change)
+            self._saved(unsaved, noted)
+
     async def observe(self, agents: Iterable[Agent], events: Sequence[NewEvent], who: Who = SUPERVISOR) -> None:
         """Take note of what has happened. Never raises for a store that cannot be written."""
         changed = list(agents)
+        # Once, and before it is written: by the time that it is, more may have been observed.
         self._remember(changed)
         time = self._now()
         try:
-            await self.commit(who, agents=changed, events=events)
+            await self._write(Change(who=who, time=time, put_agents=changed, events=events))
+            self._wake_readers()
         except CorralError as error:
             log.error("kept in memory until the store can be written: %s", error.message)
             self._unsaved_agents.update(agent.key for agent in changed)

@@ -18,7 +18,6 @@ from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.moments import Moment
 from corral.domain.recording import NO_TERMS, RecordingTerms
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Who
-from corral.domain.terminals import TMUX
 from corral.failpoint import point
 from corral.ports.keeper import Keeper
 from corral.ports.reports import (
@@ -235,9 +234,8 @@ class Supervisor:
         await self.insist(team, lambda keeper: self._recording.tell(keeper, team))
 
     def prepare(self, team: str, keeper: Keeper) -> None:
-        """The team is declared and will be started: its tmux server may come up meanwhile, if it needs one."""
-        if any(agent.terminal == TMUX for agent in self._registry.of_team(team).values()):
-            self._background.spawn(self._prepare(keeper, team), name=f"prepare {team}")
+        """The team is declared, and agents with terminals will be started: its tmux server may come up meanwhile."""
+        self._background.spawn(self._prepare(keeper, team), name=f"prepare {team}")
 
     async def _prepare(self, keeper: Keeper, team: str) -> None:
         try:
