@@ -15,7 +15,7 @@ from tests.lab.support.users import Result, User, cgroup
 from tests.support.waiting import wait_for
 
 ANN, BEN, CLEO = User("ann"), User("ben"), User("cleo")
-#: Nobody but ann may ever be shown this.
+#: Nobody but ann may ever be shown this. What the environment of her agent has is longer: logs mask that, and not this.
 CANARY = "canary-of-ann"
 
 _SHOP = f"""
@@ -26,7 +26,7 @@ repo = "."
 on = true
 [agents.api]
 command = ["bash", "--norc", "--noprofile"]
-env = {{ HISTFILE = "/dev/null", ANNS_TOKEN = "{CANARY}" }}
+env = {{ HISTFILE = "/dev/null", ANNS_TOKEN = "{CANARY}-token" }}
 [agents.web]
 command = ["bash", "--norc", "--noprofile"]
 env = {{ HISTFILE = "/dev/null" }}
