@@ -1,6 +1,7 @@
 """The daemon's side of the wire to a keeper: how long it waits, and what it says when nobody answers."""
 
 import asyncio
+import errno
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -170,3 +171,12 @@ def test_a_keeper_that_goes_as_it_was_asked_to_is_not_lost(own_directory: Path, 
     scene = Scene(own_directory, reply)
     scene.play(act)
     assert scene.lost is not agrees
+
+
+def test_a_keeper_that_is_killed_as_one_comes_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def killed(_: str) -> None:
+        raise ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
+
+    monkeypatch.setattr(asyncio, "open_unix_connection", killed)
+    with pytest.raises(ConnectionRefusedError):
+        asyncio.run(KeeperClient.connect("/nowhere", lambda _: None, lambda: None))

@@ -71,7 +71,10 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
     @classmethod
     async def connect(cls, path: str, on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> KeeperClient:
         """Connect to a keeper's socket. Raises OSError if nobody is there."""
-        reader, writer = await asyncio.open_unix_connection(path)
+        try:
+            reader, writer = await asyncio.open_unix_connection(path)
+        except ConnectionResetError as error:  # it was killed as we came
+            raise ConnectionRefusedError(error.errno, "nobody is there any more") from error
         return cls(reader, writer, on_report, on_lost)
 
     def close(self) -> None:

@@ -56,7 +56,7 @@ class HostKeepers:
         path = os.path.join(self._keepers, str(uid), "keeper.sock")
         try:
             return await self._opened(path, user, uid, on_report, on_lost)
-        except (FileNotFoundError, ConnectionRefusedError, PermissionError):
+        except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError, PermissionError):
             await self._helper.ask("keeper_start", user)
         try:
             return await self._opened(path, user, uid, on_report, on_lost)

@@ -59,7 +59,12 @@ class LocalKeeper:
             return await KeeperClient.connect(self._places.keeper_socket, on_report, on_lost)
         except (FileNotFoundError, ConnectionRefusedError):
             await self._start()
-        return await KeeperClient.connect(self._places.keeper_socket, on_report, on_lost)
+        try:
+            return await KeeperClient.connect(self._places.keeper_socket, on_report, on_lost)
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            raise UnavailableError(
+                "the keeper went away as soon as it had come", f"{self._places.keeper_log} may tell why"
+            ) from error
 
     async def _start(self) -> None:
         ready, theirs = os.pipe()
