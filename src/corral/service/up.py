@@ -21,7 +21,7 @@ from corral.service.fork import Fork
 from corral.service.merge_book import MergeBook
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Tell
-from corral.service.team_names import TeamNames
+from corral.service.team_names import must_be_of
 from corral.service.turn import MayGoOn, as_decided
 from corral.service.up_limits import adjust
 from corral.service.up_result import AgentOutcome, UpResult, waits
@@ -39,7 +39,6 @@ class Up:
         self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
-        self._names = TeamNames(context)
 
     async def __call__(
         self,
@@ -96,7 +95,7 @@ class Up:
             await may_go_on()
             self._refuse_other_user(team.name, owner)
             if owner:
-                await self._names.must_be_of(team.name, owner)
+                await must_be_of(self._context.store, team.name, owner)
             self._refuse_other_file(team)
             return await self._make_so(
                 who,
@@ -142,8 +141,6 @@ class Up:
             notes = await adjust(self._context, who, team, prints, steps)
         adjusted = before is not None and before != self._registry.teams.get(team.name)
         if start:
-            if owner := self._supervisor.keepers.owner(team.name):
-                await self._names.take(who, team.name, owner)
             await work.do(steps)
         if not dry_run:
             await work.keep_environments(self._left_stopped(team.name, steps))

@@ -26,6 +26,7 @@ from corral.service.context import Context
 from corral.service.port_blocks import PortBlocks, Survey
 from corral.service.progress import Progress, Tell
 from corral.service.registering import register
+from corral.service.team_names import taken
 from corral.service.up_access import refuse_unenforced
 from corral.service.up_users import check_users, environments_of
 from corral.service.worktrees import guard, path_of, prepare
@@ -130,7 +131,8 @@ class UpWork:
         """Write down the team and its agents, before anything is made for them. With the team known, its keeper makes
         ready while the agents are written down.
         """
-        await self._registry.commit(self._who, teams=[self._declared_team(agents)])
+        team = self._declared_team(agents)
+        await self._registry.commit(self._who, teams=[team], put_items=taken(team.name, team.user))
         point("daemon.team_written")
         keeper = await self._supervisor.keepers.of(self._team.name).open()
         if any(agent.terminal == TMUX for _, agent in agents):
