@@ -57,7 +57,7 @@ def test_up_and_down_have_the_outcome_that_they_came_to_and_one_for_each_agent(
     assert audited.json("audit", "verify")["ok"] is True
 
 
-def test_what_is_left_behind_is_the_outcome_of_down(audited: Instance) -> None:
+def test_a_down_of_what_is_not_up_is_told_as_such(audited: Instance) -> None:
     audited.spec(TEAM)
     audited.run("up", "well")
     audited.run("down", "-t", "shop")

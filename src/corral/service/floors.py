@@ -44,7 +44,7 @@ def noted(team: str, owner: str, users: Iterable[str]) -> tuple[Sequence[Item], 
 
 
 def _key(team: str, owner: str) -> str:
-    # The next team of that name may be another's.
+    # By owner as well: rooms are looked into for whoever left something there, and for nobody else.
     return f"{team}/{owner}"
 
 
