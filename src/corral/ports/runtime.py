@@ -111,7 +111,7 @@ class Runtime(Protocol):
         """
 
     async def find_programs(self, sessions: Sequence[Session]) -> None:
-        """Set the `pid` of sessions whose program is not known yet; waits a moment for it to start."""
+        """Set the `pid` of sessions whose program is not known yet; waits for those that are on their way to it."""
 
     async def send(self, run: str, text: str, *, enter: bool, pause: float, last: bool = False) -> None:
         """Give a session something to read; with `enter`, submit it after a pause.

@@ -47,7 +47,8 @@ def assert_one_of_each(instance: Instance, names: set[str], team: str = "shop") 
     expected = {name: [agent["pid"]] for name, agent in agents.items()}
     # A process has its agent's name from the moment on at which it becomes the agent's program.
     wait_for(lambda: population(instance, team).keys() == expected.keys(), 10, f"there are processes of {names}")
-    assert population(instance, team) == expected
+    found = population(instance, team)
+    assert found == expected, f"the processes of agents are {found}, and corral ps has {expected}"
 
 
 def daemons(instance: Instance) -> list[Process]:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from corral.adapters.procfs.programs import exit_status, find_programs
+from corral.adapters.procfs.programs import await_programs, exit_status, look_for_programs
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.domain.terminal_text import TextCleaner
@@ -84,7 +84,7 @@ class ProcessRuntime:
         for process in there.values():
             self._take(process)
         sessions = tuple(one.session for one in self._runs.values())
-        await find_programs(sessions)
+        await look_for_programs(sessions)
         present = bool(sessions) or self.server_pid is not None
         return View(presence="present" if present else "absent", server_pid=self.server_pid, sessions=sessions)
 
@@ -148,7 +148,7 @@ class ProcessRuntime:
 
     async def find_programs(self, sessions: Sequence[Session]) -> None:
         """See `Runtime.find_programs`."""
-        await find_programs(sessions)
+        await await_programs(sessions)
 
     # Words in, output out
 

@@ -15,7 +15,7 @@ from importlib.resources import files
 
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.ending import wait_gone
-from corral.adapters.procfs.programs import find_programs
+from corral.adapters.procfs.programs import await_programs, look_for_programs
 from corral.adapters.tmux import arrangement, guests, identity
 from corral.adapters.tmux.birth import start_server
 from corral.adapters.tmux.control import ANSWER_SECONDS, PAUSE_AFTER, ControlClient, TmuxRefusedError
@@ -108,7 +108,7 @@ class TmuxRuntime:
         self._table.take(census)
         if census.unlinked:
             await client.try_many([[arrangement.link(window)] for window in census.unlinked])
-        await find_programs([pane.session for pane in self._panes.values()])
+        await look_for_programs([pane.session for pane in self._panes.values()])
 
     async def _rehouse(self, client: ControlClient) -> Census:
         """Give panes whose session was killed one again, by the same name. Their programs do not notice."""
@@ -176,7 +176,7 @@ class TmuxRuntime:
 
     async def find_programs(self, sessions: Sequence[Session]) -> None:
         """See `Runtime.find_programs`."""
-        await find_programs(sessions)
+        await await_programs(sessions)
 
     async def _make_room(self, client: ControlClient, agents: Sequence[str]) -> None:
         """Take away sessions that hold the name of an agent and none of its runs: a person or an agent made them."""
