@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Hashable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -40,11 +38,10 @@ from corral.api.auditing import UNKNOWN, acts, target
 from corral.api.endpoint import STREAM, Endpoint
 from corral.api.lasting import LEFT, Ending, Flow
 from corral.api.router import Handler
-from corral.api.telling import Acted, Read, told
-from corral.domain import audit as entries
+from corral.api.ruling import Ruling, actor, denied, rows
+from corral.api.telling import Acted, told
 from corral.domain.errors import CorralError, DeniedError, NotFoundError
-from corral.domain.policy import HOST, PERSON, TEAM, Decision, Target, remedy
-from corral.domain.roles import AGENT_ROLE
+from corral.domain.policy import HOST, Decision, Target
 from corral.ports.policy import Facts
 from corral.service.audit import Audit
 from corral.service.authority import SEES, Asking, Authority
@@ -57,39 +54,6 @@ from corral.service.sight import AskedSight
 NOT_ASKED = "not_asked"
 #: A stream is asked about again so often.
 _STREAM_SECONDS = 1.0
-#: Each thing that a request is about is an entry, up to so many; then it is one for all.
-_MOST_ENTRIES = 50
-
-
-@dataclass(frozen=True)
-class Ruling:
-    """What a request is about, and what is decided about each of that."""
-
-    about: About
-    decisions: tuple[tuple[Target, Decision], ...]
-    #: Whoever asks, for the trail.
-    actor: entries.Actor
-    #: The query as it came.
-    query: bytes
-
-    @cached_property
-    def denial(self) -> Decision | None:
-        """The first of them, if there is one."""
-        return next((one for _, one in self.decisions if not one.allow), None)
-
-    @cached_property
-    def rows(self) -> list[tuple[entries.Target, str]]:
-        """What entries are about, each with its rule."""
-        return _rows(self.decisions)
-
-    @cached_property
-    def pinned(self) -> bytes:
-        """The query as the handler is to read it."""
-        return pinned(self.query, self.about.pins)
-
-    def sheet(self, audit: Audit, verb: str) -> Read:
-        """For what comes of it, where it is only read."""
-        return Read(audit, self.actor, verb, self.rows)
 
 
 class Authorising:
@@ -393,7 +357,7 @@ class _Request:
         audit = self._around.audit
         if audit is not None:
             who = actor(self._request, self._asking)
-            await audit.decided_each(who, self._verb, _rows(those), allowed=False, outcome=outcome, detail=detail)
+            await audit.decided_each(who, self._verb, rows(those), allowed=False, outcome=outcome, detail=detail)
 
     async def _act(self, audit: Audit, ruling: Ruling, handler: Handler) -> Response:
         """Write it down, and let it be done."""
@@ -410,28 +374,3 @@ class _Request:
             return await told(handler(self._request), Acted(audit, decision, ruling.rows))
         finally:
             await audit.durable(decision)
-
-
-def actor(request: Request, asking: Asking) -> entries.Actor:
-    """Who asks, for the trail."""
-    who, caller = asking.who, asking.caller
-    role = AGENT_ROLE if who.agent else caller.role
-    run, via = requests.identity(request).run, requests.via(request)
-    return entries.Actor(uid=who.uid, user=who.user, member=caller.member, role=role, agent=who.agent, run=run, via=via)
-
-
-def denied(decision: Decision) -> DeniedError:
-    """The answer to what is not allowed: why, and by which rule."""
-    return DeniedError(decision.reason, remedy(decision), rule=decision.rule)
-
-
-def _rows(those: Sequence[tuple[Target, Decision]]) -> list[tuple[entries.Target, str]]:
-    """What entries are about, each with the rule that decided; of too many, one entry for the team."""
-    if len(those) > _MOST_ENTRIES:
-        those = [(Target(kind=TEAM, team=those[0][0].team), those[0][1])]
-    return [(_target(on), decision.rule) for on, decision in those]
-
-
-@lru_cache(maxsize=4096)
-def _target(on: Target) -> entries.Target:
-    return entries.Target(kind=on.kind, team=on.team, agent=on.agent or (on.owner if on.kind == PERSON else ""))
