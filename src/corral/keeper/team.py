@@ -63,6 +63,8 @@ class TeamKeeper:
         self._agents: dict[str, str] = {}  # run -> agent
         #: Runs that this keeper started, or found and has taken over.
         self._taken_over: set[str] = set()
+        #: Runs that are being started at this moment.
+        self._on_the_way: set[str] = set()
         self._readiness = Readiness(self._ready)
         self._background = Background()
         #: Held by whoever gives something a place among the units and cgroups: the first of a team makes the team's.
@@ -105,6 +107,8 @@ class TeamKeeper:
         must_not = await self._containing.go_on_with(found)
         if must_not:
             await self.stop(must_not, 0, spare=True)
+        # Whoever asked for these may be dead: then nobody else tells what their programs are.
+        await self._runtime.find_programs([session for session in view.sessions if session.run in self._on_the_way])
         runs = [await self._describe(session) for session in view.sessions if session.run not in must_not]
         await self._calm([session for session in found if session.dead])
         return Inventory(
@@ -162,6 +166,14 @@ class TeamKeeper:
 
         What cannot be launched at all is an outcome of its own, not an error.
         """
+        runs = {launch.run for launch in launches}
+        self._on_the_way |= runs
+        try:
+            return await self._start(launches, order)
+        finally:
+            self._on_the_way -= runs
+
+    async def _start(self, launches: Sequence[Launch], order: TeamOrder) -> Started:
         gated = self._containing.gated(order)
         self.up = True
         self.notices.begin()
