@@ -74,15 +74,23 @@ class ProcessRuntime:
 
     async def view(self) -> View:
         """See `Runtime.view`. A host that is gone takes no session along: then the sessions alone are present."""
+        # What is started or taken away while the host is asked, it could not tell.
+        before = frozenset(self._runs)
         try:
             table = await self._processes.table()
         except UnavailableError as error:
             return View(presence="unknown", why=error.message)
-        there = {process.process: process for process in table if process.process.startswith(RUN_PREFIX)}
-        for run in [run for run, one in self._runs.items() if one.process not in there]:
-            self._let_go(self._runs.pop(run))
-        for process in there.values():
-            self._take(process)
+        there = {
+            process.process.removeprefix(RUN_PREFIX): process
+            for process in table
+            if process.process.startswith(RUN_PREFIX)
+        }
+        for run in before - there.keys():
+            if run in self._runs:
+                self._let_go(self._runs.pop(run))
+        for run, process in there.items():
+            if run in self._runs or run not in before:
+                self._take(process)
         sessions = tuple(one.session for one in self._runs.values())
         await look_for_programs(sessions)
         present = bool(sessions) or self.server_pid is not None

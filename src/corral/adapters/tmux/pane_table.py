@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from corral.adapters.procfs import processes as proc
@@ -47,19 +47,25 @@ class PaneTable:
         self._guests: dict[str, list[int]] = {}  # session id -> processes of windows that others opened there
         self._background = Background()
 
-    def take(self, census: Census) -> None:
-        """Bring the table in line with what tmux lists: adopt what is new, forget what is gone."""
+    def take(self, census: Census, before: Collection[str]) -> None:
+        """Bring the table in line with what tmux lists: adopt what is new, forget what is gone.
+
+        `before` are the runs that were known when tmux was asked. What changed since then it could not list: sessions
+        are started and taken away while somebody looks.
+        """
         for run, pane in census.panes.items():
             known = self.by_run.get(run)
             if known is None:
-                self.adopt(pane)
+                if run not in before:
+                    self.adopt(pane)
                 continue
             known.session_id = pane.session_id
             if pane.session.exit is not None or pane.session.dead:
                 known.session.exit = pane.session.exit or known.session.exit
                 known.session.dead = True
-        for run in [run for run in self.by_run if run not in census.panes]:
-            self.forget(run)
+        for run in before:
+            if run in self.by_run and run not in census.panes:
+                self.forget(run)
         self._guests = census.guests
 
     def adopt(self, pane: Pane) -> None:

@@ -102,10 +102,11 @@ class TmuxRuntime:
 
     async def _refresh(self, client: ControlClient) -> None:
         """Learn which panes there are, also those an earlier keeper started, and have all of them recorded."""
+        before = frozenset(self._panes)
         census = await arrangement.census(client)
         if census.homeless:
             census = await self._rehouse(client)
-        self._table.take(census)
+        self._table.take(census, before)
         if census.unlinked:
             await client.try_many([[arrangement.link(window)] for window in census.unlinked])
         await look_for_programs([pane.session for pane in self._panes.values()])
@@ -371,10 +372,15 @@ class TmuxRuntime:
                     f"the tmux server at {self._socket_path} is not of this instance",
                     "was CORRAL_HOME lost? take that server down by hand, or choose another CORRAL_RUNTIME_DIR",
                 )
-            self._client = await self._open(new=presence == "absent")
+            client = self._client = await self._open(new=presence == "absent")
             _, self._server = identity.server_behind(self._socket_path)
-        await self._refresh(self._client)
-        return self._client
+            # Nobody does anything before it is known what is there: they would start it a second time.
+            try:
+                await self._refresh(client)
+            except BaseException:
+                client.close()  # whoever comes next begins anew
+                raise
+            return client
 
     def _refuse_beside_hidden_server(self) -> None:
         hidden = identity.hidden_servers(self._markers)
