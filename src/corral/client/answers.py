@@ -4,6 +4,7 @@ The parser is loaded with the first answer that has to be parsed: `corral lease 
 """
 
 from corral.client.absence import error_of_absence
+from corral.client.encoding import encoded
 from corral.client.wire import ANSWER_SECONDS, DaemonAbsentError, Response, request, stream
 from corral.domain.errors import CorralError, UnavailableError, WrongUseError, from_json
 
@@ -128,10 +129,8 @@ def _content(body: object) -> "tuple[bytes, Sequence[tuple[str, str]]]":
         return b"", ()
     if isinstance(body, bytes):
         return body, (("Content-Type", "text/plain; charset=utf-8"),)
-    import json
-
     # A directory whose name is no UTF-8 cannot be named in JSON; a question mark in it harms nobody.
-    text = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+    text = encoded(body).encode("utf-8", "replace")
     return text, (("Content-Type", "application/json"),)
 
 

@@ -229,7 +229,8 @@ def parse(text: str, file: str) -> TeamSpec:
         # What else is wrong is worth knowing, but nothing about a repository that nobody could name yet.
         has_repo = team is None or "repo" in team.data
         agents = read_agents(table, directory, has_repo, bounds, ports.block)
-        agents = tuple(replace(agent, mcp=mcp, hooks=hooks) for agent in agents)
+        if mcp or hooks:
+            agents = tuple(replace(agent, mcp=mcp, hooks=hooks) for agent in agents)
     if team:
         check_room(team, bounds.team, len(agents))
     problems.raise_if_any()

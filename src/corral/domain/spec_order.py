@@ -23,10 +23,12 @@ def read_after(table: Table) -> tuple[str, ...]:
 
 def settle_order(agents: Table, specs: Sequence[AgentSpec]) -> tuple[AgentSpec, ...]:
     """The agents, with `after` naming agents and no tables. What cannot be is reported: nobody, and a circle."""
-    by_name = {spec.name: (spec.name,) for spec in specs}
-    by_table: dict[str, tuple[str, ...]] = {}
+    if not any(spec.after for spec in specs):
+        return tuple(specs)  # as in most files, also in those of hundreds
+    by_name = {spec.name: [spec.name] for spec in specs}
+    by_table: dict[str, list[str]] = {}
     for spec in specs:
-        by_table[spec.declared_as] = (*by_table.get(spec.declared_as, ()), spec.name)
+        by_table.setdefault(spec.declared_as, []).append(spec.name)
     meant = {**by_name, **by_table}
     reported: set[tuple[str, str]] = set()
     settled = []

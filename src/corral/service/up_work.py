@@ -137,6 +137,7 @@ class UpWork:
         keeper = await self._supervisor.keepers.of(self._team.name).open()
         if any(agent.terminal == TMUX for _, agent in agents):
             self._supervisor.prepare(self._team.name, keeper)
+            await asyncio.sleep(0)  # it is on its way before anything else takes time
         records = self._declared_agents(agents)
         data: dict[str, object] = {"file": self._team.file, "agents": [record.name for record in records]}
         await self._registry.commit(

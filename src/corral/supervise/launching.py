@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from corral.domain import credentials, lifecycle
 from corral.domain.credentials import Names
@@ -26,8 +26,9 @@ from corral.supervise.registry import Registry
 
 #: How long what an ended run left behind gets to go by itself before its successor is started.
 _LEFTOVER_GRACE = 2.0
-#: So many are written down at once: few enough that tmux soon has work, and many enough that it does not wait for more.
-_PART = 25
+#: So many are written down at once: few to begin with, so that tmux soon has work, and then so many that it does not
+#: wait for more.
+_FIRST_PART, _PART = 10, 45
 
 #: Start runs of a team, also over a keeper that dies on the way: a run that is there is never started again.
 Launcher = Callable[[str, list[Launch]], Awaitable[Started]]
@@ -71,8 +72,7 @@ class Launching:
         openings = await self._conversations.begin(keeper, agents, environments)
         on_the_way: list[asyncio.Task[list[str]]] = []
         try:
-            for first in range(0, len(agents), _PART):
-                part = agents[first : first + _PART]
+            for part in _parts(agents):
                 # Each has a credential for this run alone. What is kept of it is a hash.
                 given = {agent.name: self._credential(agent) for agent in part}
                 begun = [self._begun(agent, who, openings[agent.name], *given[agent.name]) for agent in part]
@@ -82,6 +82,7 @@ class Launching:
                     self._order(agent, openings[agent.name], given[agent.name][1], environments) for agent in begun
                 ]
                 on_the_way.append(asyncio.create_task(self._started(team, begun, launches)))
+                await asyncio.sleep(0)  # the order goes out before the next one is made
         finally:
             # Whatever kept the rest from being written down: what becomes of those that are on their way is.
             ends = await asyncio.gather(*on_the_way, return_exceptions=True)
@@ -152,6 +153,14 @@ class Launching:
         await self._outcomes.started(team, started.runs)
         point("daemon.started_written")
         return started.notes
+
+
+def _parts(agents: Sequence[Agent]) -> Iterator[Sequence[Agent]]:
+    """All of them, part by part; those that fit into one part are not split."""
+    size = _FIRST_PART if len(agents) > _PART else _PART
+    while agents:
+        yield agents[:size]
+        agents, size = agents[size:], _PART
 
 
 def _starting(agent: Agent) -> NewEvent:

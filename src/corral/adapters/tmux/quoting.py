@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=@%+,-]+")
 #: How each character that is special between double quotes is written there; every other is itself.
@@ -12,6 +13,7 @@ _ESCAPES = {
 }
 
 
+@lru_cache(maxsize=256)  # most words of a command are those of the one before
 def quote(argument: str) -> str:
     """One argument, so that tmux reads exactly `argument`.
 
