@@ -66,8 +66,9 @@ def test_one_that_is_taken_away_meanwhile_is_not_found_again(stage: Stage, monke
 
 
 @only(TMUX)
+@pytest.mark.parametrize("fails", [False, True], ids=["it comes to its end", "it is given up"])
 def test_a_keeper_that_has_just_come_starts_nothing_before_it_knows_what_is_there(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, fails: bool
 ) -> None:
     async def scenario() -> None:
         order = stage.order("exec sleep 60")
@@ -79,25 +80,11 @@ def test_a_keeper_that_has_just_come_starts_nothing_before_it_knows_what_is_ther
         start = asyncio.create_task(newcomer.start_all([order]))
         _, waits = await asyncio.wait([start], timeout=0.3)
         assert waits == {start}
-        answer.let_go.set()
-        await look
+        if fails:
+            look.cancel()  # then whoever waited looks first
+        else:
+            answer.let_go.set()
         (again,) = await start
-        assert again.terminal_pid == session.terminal_pid
-
-    stage.play(scenario)
-
-
-@only(TMUX)
-def test_a_keeper_whose_first_look_fails_looks_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scenario() -> None:
-        order = stage.order("exec sleep 60")
-        (session,) = await stage.keeper().start_all([order])
-        answer = HeldBack(stage, monkeypatch)
-        newcomer = stage.keeper()
-        look = asyncio.create_task(newcomer.runtime.view())
-        await answer.said.wait()
-        look.cancel()
-        (again,) = await newcomer.start_all([order])
         assert again.terminal_pid == session.terminal_pid
 
     stage.play(scenario)
