@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 
 from tests.faults.support.population import assert_one_of_each, daemons, keepers, population, tmux_servers
-from tests.faults.support.teams import DEMO, await_states, down, failure, toml
+from tests.faults.support.teams import DEMO, await_states, down, failure, ps, toml
 from tests.support import processes
 from tests.support.instance import Instance
 from tests.support.processes import Process
@@ -109,6 +109,11 @@ def _kill_one(instance: Instance, chance: random.Random) -> str:
     return kind
 
 
+def _told(instance: Instance) -> dict[str, list[int]]:
+    """The process of each agent, as `corral ps` has it."""
+    return {name: [agent["pid"]] for name, agent in ps(instance).items()}
+
+
 def _somebody_starts_a_daemon(instance: Instance) -> None:
     """As the service manager of a person would. Somebody may kill it before it has said that it is there."""
     done: subprocess.CompletedProcess[str] = instance.run("daemon", "start", check=False)
@@ -146,6 +151,8 @@ def test_the_team_is_found_again_and_no_message_is_lost_or_doubled(instance: Ins
     instance.run("daemon", "start")
     instance.run("up", check=False)  # what is on its way up is so, however this one fares
     await_states(instance, dict.fromkeys(_NAMES, "running"), seconds=60)
+    # Whoever was killed last may have been seen as running a moment ago. Sooner than by the next sweep it is known.
+    wait_for(lambda: _told(instance) == population(instance), 10, "corral ps tells the processes that there are")
     assert_one_of_each(instance, set(_NAMES))
     assert [len(found(instance)) for found in (daemons, keepers, tmux_servers)] == [1, 1, 1]
 
