@@ -78,7 +78,8 @@ def test_300_messages_while_a_person_writes(instance: Instance) -> None:
         wait_for(lambda: len(_arrived(instance)) >= MESSAGES + len(written), 30, "all that was written arrives")
         time.sleep(0.5)  # for one too many to show
     assert Counter(_arrived(instance)) == Counter(map(told, sent + written))
-    assert len(written) >= 5
+    # So few at the least: the faster a machine, the sooner all messages have arrived.
+    assert len(written) >= 3
     instance.run("down")
 
 

@@ -160,3 +160,21 @@ def test_worktrees_that_do_not_fit_fail_their_agents_and_leave_nothing_half_made
     assert "large.bin" in done.stdout
     down(instance)
     assert git(path, "branch", "--format=%(refname:short)") == "main"
+
+
+@pytest.mark.parametrize("how", [["restart", "a"], ["up", "--restart-changed"]], ids=["restart", "up"])
+def test_what_could_not_be_started_again_is_not_ended(home_disk: Disk, instance: Instance, how: list[str]) -> None:
+    instance.spec(toml({"a": {"command": IDLE}}))
+    instance.run("up")
+    running = pids(instance)
+    instance.spec(toml({"a": {"command": IDLE, "env": {"CHANGED": "1"}}}))
+    with home_disk.full():
+        code, error = instance.error(*how)
+        assert (code, "full" in error["message"] or "No space left" in error["message"]) == (1, True)
+        assert "nothing was changed" in error["remedy"]
+        assert (states(instance), pids(instance)) == ({"a": "running"}, running)
+        assert_one_of_each(instance, {"a"})
+    instance.run(*how)
+    assert_one_of_each(instance, {"a"})
+    assert pids(instance) != running
+    down(instance)

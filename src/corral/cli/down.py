@@ -35,16 +35,15 @@ def run(invocation: Invocation) -> int:
         write_json(result)
     else:
         receipt.show(result)
-    if result.get("written") is False:
-        raise CorralError(
-            f"{result.get('team')} is down, but that could not be written down",
-            "make room on the disk of CORRAL_HOME, then run it again: corral ps lists the team until then",
-        )
+    unwritten = result.get("written") is False
+    make_room = "make room on the disk of CORRAL_HOME, then run it again: corral ps lists the team until then"
     if result.get("clean") is not True:
         raise ResidueError(
             f"{result.get('team')}: something was left behind: {receipt.residue_in_short(result)}",
-            "end or remove what is named, then run corral down again",
+            make_room if unwritten else "end or remove what is named, then run corral down again",
         )
+    if unwritten:
+        raise CorralError(f"{result.get('team')} is down, but that could not be written down", make_room)
     return 0
 
 

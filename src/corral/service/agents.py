@@ -111,6 +111,7 @@ class Agents:
             keeper = await self._supervisor.keepers.of(team).open()
             for name in names:
                 await fit_out(keeper, self._registry.teams[team], self._registry.agent(team, name))
+            await self._registry.must_take(team, names)
             for name in names:
                 tell(Progress(agent=name, step="stopping", of=len(names)))
             await self._supervisor.stop(team, names, DEFAULT_GRACE if grace is None else grace, who)

@@ -95,6 +95,7 @@ class UpWork:
         chosen = [declared[name][1] for name in declared if name in wanted]
         self._restarting = [step.agent for step in steps if step.action == plan.RESTART]
         if self._restarting:
+            await self._registry.must_take(self._team.name, self._restarting)
             for name in self._restarting:
                 self._step(name, "stopping")
             await self._supervisor.stop(self._team.name, self._restarting, DEFAULT_GRACE, self._who)

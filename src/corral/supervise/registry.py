@@ -200,6 +200,13 @@ class Registry:
             await self._store.commit(*_changes(unsaved, noted, change.time), change)
             self._saved(unsaved, noted)
 
+    async def must_take(self, team: str, names: Sequence[str]) -> None:
+        """Raise, with nothing changed, if the store cannot be written now. For whoever is about to end agents that
+        could not be started again without it: they are written as they are.
+        """
+        agents = [self.agent(team, name) for name in names]
+        await self._write(Change(who=SUPERVISOR, time=self._now(), put_agents=agents))
+
     async def observe(self, agents: Iterable[Agent], events: Sequence[NewEvent], who: Who = SUPERVISOR) -> None:
         """Take note of what has happened. Never raises for a store that cannot be written."""
         changed = list(agents)

@@ -12,6 +12,7 @@ import msgspec
 
 from corral.adapters.files.group_access import let_group
 from corral.adapters.files.registration import register, register_hooks, unregister_hooks
+from corral.adapters.git import remains
 from corral.adapters.git.branches import Names, Survey, choose
 from corral.adapters.git.command import git
 from corral.adapters.git.exclude import drop_unused
@@ -142,6 +143,9 @@ class GitWorkspaces:
         found = []
         for name in sorted(os.listdir(root)):
             path = os.path.join(root, name)
+            if remains.are_at(self._own(team, name)):
+                found.append(WorkspaceRemoval(path=path, removed=False))
+                continue
             worktree, why = await self._work(self._own(team, name), Names.of(team, name, self._instance))
             kept = WorkspaceRemoval(path=path, removed=False, why=why)
             found.append(_in_the_way(path, why) if worktree is None else kept)
@@ -161,6 +165,8 @@ class GitWorkspaces:
             os.rmdir(own)  # room was made, and nothing came of it
             _remove_if_empty(os.path.dirname(own))
             return WorkspaceRemoval(path=path, removed=True)
+        if remains.are_at(own) and not link_on_the_way(own):
+            return await self._clear(path, own)
         worktree, work = await self._work(own, names)
         if worktree is None:
             return _in_the_way(path, work)
@@ -177,8 +183,7 @@ class GitWorkspaces:
                 if why := _link(own):
                     return _in_the_way(path, why)
                 unlock(worktree.git_dir)
-                force = ["--force", "--force"] if discard else []
-                await git(worktree.common, "worktree", "remove", *force, own)
+                await self._give_up(worktree, own, discard=discard)
                 known = await survey(worktree.common, worktree.common)
                 if branch in known.branches and not known.holder(branch, own):
                     # What the branch holds is elsewhere too, or was to be thrown away.
@@ -187,8 +192,30 @@ class GitWorkspaces:
                 await self._guard(team, agent).take_away(worktree.common)
         except CorralError as error:
             return WorkspaceRemoval(path=path, removed=not os.path.lexists(own), why=error.message)
+        if remains.are_at(own):
+            return await self._clear(path, own)
         _remove_if_empty(os.path.dirname(own))
         return WorkspaceRemoval(path=path, removed=True, why=f"discarded {work} (it was at {tip})" if work else "")
+
+    @staticmethod
+    async def _give_up(worktree: Worktree, own: str, *, discard: bool) -> None:
+        """Have git remove a worktree. What it cannot delete is marked: for git it is no worktree any more by then."""
+        force = ["--force", "--force"] if discard else []
+        try:
+            await git(worktree.common, "worktree", "remove", *force, own)
+        except GitError:
+            if os.path.lexists(worktree.git_dir):
+                raise  # it said no, and everything is as it was
+            remains.mark(own)
+
+    @staticmethod
+    async def _clear(path: str, own: str) -> WorkspaceRemoval:
+        """Go on with what an earlier removal could not delete."""
+        problem = await asyncio.to_thread(remains.clear, own)
+        if problem:
+            return WorkspaceRemoval(path=path, removed=False, why=problem)
+        _remove_if_empty(os.path.dirname(own))
+        return WorkspaceRemoval(path=path, removed=True)
 
     def _own(self, team: str, agent: str) -> str:
         """The path of an agent's worktree as git has it: canonical, unless somebody put a link in its place."""
@@ -241,6 +268,11 @@ class GitWorkspaces:
             raise RefusedError(
                 f"{link} is in the way: it is a symbolic link, and Corral follows none there",
                 "look at where it leads and move the link away; Corral does not remove it",
+            )
+        if remains.are_at(path) and (problem := await asyncio.to_thread(remains.clear, path)):
+            raise RefusedError(
+                f"what is left of the last worktree at {path} cannot be removed: {problem}",
+                f"remove it with the rights that it takes (sudo rm -r {path}), then run corral up again",
             )
         if os.path.isdir(path) and os.listdir(path):
             return await self._found_again(path, repo, names, known)
