@@ -97,6 +97,11 @@ class Places:
         return os.path.join(self.home, "at-rest")
 
     @property
+    def runtime_mark(self) -> str:
+        """Names the runtime directory of the daemon that ran last: sockets and agents are found there alone."""
+        return os.path.join(self.home, "runtime")
+
+    @property
     def daemon_socket(self) -> str:
         return os.path.join(self.runtime, "daemon.sock")
 

@@ -12,6 +12,7 @@ import time
 from functools import partial
 
 from corral import hosting
+from corral.client.absence import reached_elsewhere
 from corral.domain.errors import CorralError
 from corral.domain.host_names import HOME, MEMBERS, RUNTIME
 from corral.listening import BACKLOG, listen
@@ -35,12 +36,15 @@ def run_daemon(ready_fd: int | None, members: str | None = None, *, decides: boo
     """
     places = Places.from_environment()
     door = None if members is None else shared_door(members)
+    if elsewhere := reached_elsewhere(places):
+        raise elsewhere
     if door is None:
         places.create()
     else:
         places.create_shared()
     hosting.begin_process("daemon")
     with hosting.only_one(places.daemon_lock, "daemon"):
+        hosting.note_runtime(places.runtime_mark, places.runtime)
         import uvloop
 
         uvloop.run(_daemon(places, ready_fd, door, decides or door is not None))

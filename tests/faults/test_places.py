@@ -224,3 +224,40 @@ def test_a_runtime_directory_exactly_at_the_limit_works_with_the_longest_name(
     assert_one_of_each(instance, {"a"}, team)
     instance.run("send", "a", "hello")
     down(instance, team=team)
+
+
+def test_who_has_another_runtime_directory_is_told_where_the_daemon_is_and_starts_no_second_one(
+    instance: Instance, own_directory: Path
+) -> None:
+    """As with sudo, or from cron: `XDG_RUNTIME_DIR` is not what it was."""
+    instance.spec(toml({"a": {"command": IDLE}}))
+    instance.run("up")
+    running, there = pids(instance), instance.runtime
+    for daemon in ("runs", "was stopped, and the agents go on"):
+        instance.runtime = str(own_directory / "x")
+        for command in (["ps"], ["up"], ["daemon", "start"], ["down"]):
+            code, error = instance.error(*command)
+            assert (code, error["code"]) == (6, "unavailable"), (daemon, command)
+            assert (
+                f"is reached through {there}, and here the runtime directory is {instance.runtime}" in error["message"]
+            )
+            assert error["remedy"].startswith(f"export CORRAL_HOME={instance.home} CORRAL_RUNTIME_DIR={there}")
+        assert not Path(instance.runtime).exists()
+        instance.runtime = there
+        if daemon == "runs":
+            instance.run("daemon", "stop")
+    instance.run("daemon", "start")
+    assert pids(instance) == running
+    assert_one_of_each(instance, {"a"})
+    down(instance)
+
+
+def test_with_nothing_up_another_runtime_directory_is_as_good(instance: Instance, own_directory: Path) -> None:
+    instance.spec(toml({"a": {"command": IDLE}}))
+    instance.run("up")
+    down(instance)
+    instance.run("daemon", "stop")
+    instance.runtime = str(own_directory / "x")
+    instance.run("up")
+    assert_one_of_each(instance, {"a"})
+    down(instance)

@@ -43,8 +43,33 @@ def unreachable_daemon(places: "Places") -> int | None:
     return None
 
 
+def reached_elsewhere(places: "Places") -> UnavailableError | None:
+    """The error for a home whose daemon, or whose agents, are reached through another runtime directory than the
+    caller's: with `sudo`, from cron or in a log-in without a session, `XDG_RUNTIME_DIR` is not what it was.
+
+    None if that is not so: also if nothing is up, or that directory is gone, as after a reboot.
+    """
+    try:
+        with open(places.runtime_mark, encoding="utf-8", errors="surrogateescape") as file:
+            other = file.read()
+    except OSError:
+        return None
+    if not other or other == places.runtime or not os.path.isdir(other):
+        return None
+    pid = unreachable_daemon(type(places)(places.home, other))
+    if pid is None and nothing_is_up(places):
+        return None
+    what = f"the daemon of {places.home} (pid {pid})" if pid is not None else f"what was started from {places.home}"
+    return UnavailableError(
+        f"{what} is reached through {other}, and here the runtime directory is {places.runtime}",
+        f"export CORRAL_HOME={places.home} CORRAL_RUNTIME_DIR={other}, then run it again",
+    )
+
+
 def error_of_absence(places: "Places") -> CorralError:
     """The error for a command that needs the daemon and must not start it."""
+    if elsewhere := reached_elsewhere(places):
+        return elsewhere
     pid = unreachable_daemon(places)
     if pid is not None:
         return UnavailableError(

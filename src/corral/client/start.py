@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from corral.client.absence import reached_elsewhere
 from corral.client.wire import is_remote, somebody_listens
 from corral.domain.errors import CorralError, UnavailableError
 from corral.places import Places
@@ -32,6 +33,8 @@ def ensure_daemon(places: Places) -> bool:
         if somebody_listens(places):
             return False
         raise UnavailableError("the daemon of this host does not run", "sudo systemctl start corral.service")
+    if elsewhere := reached_elsewhere(places):
+        raise elsewhere
     places.create()
     with _only_one_starter(places):
         if somebody_listens(places):

@@ -26,7 +26,7 @@ async def start_server(argv: Sequence[str], socket_path: str, environment: Mappi
     It has a session of its own and outlives whoever started it. Raises UnavailableError if it does not come up.
     """
     if shutil.which(argv[0], path=environment.get("PATH")) is None:
-        raise UnavailableError(f"{argv[0]} is not installed, or not on the keeper's PATH", "apt-get install tmux")
+        raise not_there(argv[0])
     server = subprocess.Popen(
         list(argv),
         preexec_fn=_take_orphans,  # one system call, looked up before the fork: nothing that another thread could hold
@@ -52,6 +52,18 @@ async def start_server(argv: Sequence[str], socket_path: str, environment: Mappi
         if server.stderr is not None:
             server.stderr.close()
         reap_when_it_ends(server)
+
+
+def not_there(tmux: str) -> UnavailableError:
+    """The error for a tmux that cannot be found: the remedy depends on who named it."""
+    if "/" in tmux:
+        remedy = "set CORRAL_TMUX to a tmux that is there, or unset it; then `corral daemon stop`, and try again"
+    else:
+        remedy = (
+            "install tmux 3.2a or later (apt-get install tmux); if it is on your PATH, the keeper has another one: "
+            "`corral daemon stop`, and try again"
+        )
+    return UnavailableError(f"{tmux} is not installed, or not on the keeper's PATH", remedy)
 
 
 def _take_orphans() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import cast
 
+from corral.adapters.tmux.birth import not_there
 from corral.adapters.tmux.protocol import Notification, Output, Parser, Reply
 from corral.adapters.tmux.quoting import command
 from corral.domain.errors import CorralError, UnavailableError
@@ -111,10 +112,7 @@ class ControlClient(asyncio.Protocol):
             )
         except FileNotFoundError as error:
             ours.close()
-            raise UnavailableError(
-                f"{argv[0]} is not installed, or not on the keeper's PATH",
-                "install tmux 3.2a or later (apt-get install tmux), then run the command again",
-            ) from error
+            raise not_there(argv[0]) from error
         except OSError as error:
             ours.close()
             raise UnavailableError(
