@@ -94,16 +94,21 @@ class Recorder:
         self._masker = None
         self._idle_after_a_while()
 
-    def taken_over(self, screen: list[str]) -> None:
-        """Another keeper recorded until now. What was printed between the two of them is read off the screen."""
+    def taken_over(self, screen: list[str], *, over: bool = False) -> None:
+        """Another keeper recorded until now. What was printed between the two of them is read off the screen.
+
+        Of a run that is `over`, nothing is said where nothing is missing: it may have ended long before.
+        """
         past = self._book.read(after=None, lines=_KNOWN_LINES, since=None)
         self._tail = "".join(entry.text for entry in past.entries).encode()[-_TAIL_BYTES:]
-        self._note(b"\r\n[corral: recording was interrupted here]\r\n")
         # What is known is without secrets: only what is shown without them can be compared with it.
         masker = self._new_masker()
         shown = masker.feed("\n".join(screen).encode()) + masker.finish()
-        self.complete(shown.decode("utf-8", "replace").split("\n"))
+        missing = self._missing(shown.decode("utf-8", "replace").split("\n"))
         self._tail = b""
+        if over and not missing:
+            return
+        self._note(b"\r\n[corral: recording was interrupted here]\r\n" + missing)
         self.flush()
         self._idle_after_a_while()
 
@@ -139,13 +144,16 @@ class Recorder:
 
     def complete(self, screen: list[str]) -> None:
         """The run ended and this is what its screen shows: record what tmux did not hand on before it ended."""
+        self._note(self._missing(screen))
+
+    def _missing(self, screen: list[str]) -> bytes:
+        """What the screen shows behind what was recorded."""
         cleaner = TextCleaner()
         recorded = (cleaner.feed(self._tail.decode("utf-8", "replace")) + cleaner.finish()).split("\n")
         if len(self._tail) == _TAIL_BYTES:
             del recorded[0]  # it begins in the middle of a line
         missing = missing_end(recorded, screen)
-        if missing:
-            self._note(missing.replace("\n", "\r\n").encode() + b"\r\n")
+        return missing.replace("\n", "\r\n").encode() + b"\r\n" if missing else b""
 
     def ended(self) -> None:
         """The run ended: write the rest and stop the timers."""

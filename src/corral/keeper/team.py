@@ -101,7 +101,8 @@ class TeamKeeper:
             self._taken_over.add(session.run)
             self._agents[session.run] = session.agent
             if session.terminal:
-                self._recorders.of(session.agent).taken_over(await last_screen(self._runtime, session.run))
+                screen = await last_screen(self._runtime, session.run)
+                self._recorders.of(session.agent).taken_over(screen, over=session.dead)
         alive = [session for session in view.sessions if session.terminal and not session.dead]
         self._activity.follow(alive, lambda session: self._launches.command_of(session.agent, session.run))
         must_not = await self._containing.go_on_with(found)

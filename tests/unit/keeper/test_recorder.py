@@ -138,3 +138,17 @@ def test_the_screen_that_a_new_keeper_finds_is_compared_and_noted_without_secret
         recorder.close()
 
     asyncio.run(scenario())
+
+
+def test_of_a_run_that_was_over_before_a_new_keeper_came_nothing_is_said_where_nothing_is_missing() -> None:
+    async def scenario(screen: list[str], *, over: bool) -> bytes:
+        log = Log()
+        log.text = b"first\nlast words\n"
+        recorder_of(log).taken_over(screen, over=over)
+        return log.text.removeprefix(b"first\nlast words\n")
+
+    shown = ["first", "last words"]
+    assert asyncio.run(scenario(shown, over=True)) == b""
+    assert b"interrupted here" in asyncio.run(scenario(shown, over=False))
+    missing = asyncio.run(scenario([*shown, "and more"], over=True))
+    assert missing.split() == b"[corral: recording was interrupted here] and more".split()
