@@ -118,3 +118,19 @@ def test_a_name_that_is_a_path_leads_nowhere(instance: Instance, repo: Callable[
     worktrees = _kept(instance, repo())
     assert instance.error("down", "--discard", "-t", "../worktrees/shop")[0] == 3
     assert worktrees["a-1"].exists()
+
+
+def test_discard_names_the_commits_that_are_lost_also_those_that_head_has_left(
+    instance: Instance, repo: Callable[..., Path]
+) -> None:
+    path = repo()
+    instance.spec(toml({"a": {"command": IDLE}}, repo=path))
+    instance.run("up")
+    worktree = Path(ps(instance)["a"]["workspace"])
+    git(worktree, "commit", "--quiet", "--allow-empty", "--message=Left behind")
+    lost = git(worktree, "rev-parse", "--short", "HEAD")
+    git(worktree, "reset", "--quiet", "--hard", "HEAD~1")
+    tip = git(worktree, "rev-parse", "--short", "HEAD")
+    (discarded,) = down(instance, "--discard")["discarded"]
+    assert discarded["why"] == f"discarded 1 commit that is nowhere else (it was at {tip}; lost: {lost})"
+    assert git(path, "log", "-1", "--format=%s", lost) == "Left behind"

@@ -16,6 +16,8 @@ from corral.repository import STATUS
 _REPLACING = ("commit (amend)", "rebase", "pull --rebase")
 #: So many of the last moves of HEAD are looked at.
 _MOVES = 10_000
+#: So many lost commits are named; from the newest, the others are found.
+_NAMED = 3
 
 
 async def work_in(path: str, branch: str) -> str:
@@ -23,10 +25,7 @@ async def work_in(path: str, branch: str) -> str:
     try:
         changes = (await git(path, *STATUS)).splitlines()
         hidden = _hidden_from_status(path, (await git(path, "ls-files", "-v", "-z")).split("\0"))
-        # HEAD as well as the branch: it may be detached.
-        tips = ["HEAD", *([branch] if await branch_exists(path, branch) else [])]
-        moves = await git(path, "log", "-g", f"-n{_MOVES}", "--no-show-signature", "--format=%H %gs", "HEAD")
-        commits = await commits_nowhere_else(path, [*tips, *left_behind(moves.splitlines())], branch)
+        commits = await commits_nowhere_else(path, await _tips(path, branch), branch)
         # Hidden by us, and so for us to look at: they may have become more than a registration.
         ours = await asyncio.to_thread(holding_work, path)
     except CorralError as error:
@@ -38,6 +37,24 @@ async def work_in(path: str, branch: str) -> str:
         (hidden, "file whose changes git does not show", "files whose changes git does not show"),
         (commits, "commit that is nowhere else", "commits that are nowhere else"),
     )
+
+
+async def lost_commits(path: str, branch: str) -> str:
+    """The newest commits that would be lost with the worktree, by which git can still show them for a while; empty if
+    there are none.
+    """
+    found = await _nowhere_else(path, await _tips(path, branch), branch, "--abbrev-commit", f"--max-count={_NAMED + 1}")
+    names = found.split()
+    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+
+
+async def _tips(path: str, branch: str) -> list[str]:
+    """What led to the commits of a worktree: HEAD as well as the branch, since it may be detached, and what HEAD was
+    moved away from.
+    """
+    tips = ["HEAD", *([branch] if await branch_exists(path, branch) else [])]
+    moves = await git(path, "log", "-g", f"-n{_MOVES}", "--no-show-signature", "--format=%H %gs", "HEAD")
+    return [*tips, *left_behind(moves.splitlines())]
 
 
 async def uncommitted_in(path: str) -> str:
@@ -76,10 +93,14 @@ async def branch_exists(directory: str, branch: str) -> bool:
 
 async def commits_nowhere_else(directory: str, tips: Sequence[str], branch: str) -> int:
     """How many commits of `tips` no branch but `branch`, no tag and no remote has."""
+    return int(await _nowhere_else(directory, tips, branch, "--count"))
+
+
+async def _nowhere_else(directory: str, tips: Sequence[str], branch: str, *how: str) -> str:
     # git matches --exclude below refs/heads.
     elsewhere = ["--not", f"--exclude={branch}", "--branches", "--tags", "--remotes"]
     feed = "".join(f"{tip}\n" for tip in tips).encode()
-    return int(await git(directory, "rev-list", "--count", "--ignore-missing", "--stdin", *elsewhere, feed=feed))
+    return await git(directory, "rev-list", *how, "--ignore-missing", "--stdin", *elsewhere, feed=feed)
 
 
 def _hidden_from_status(path: str, listing: list[str]) -> int:

@@ -17,7 +17,7 @@ from corral.adapters.git.branches import Names, Survey, choose
 from corral.adapters.git.command import git
 from corral.adapters.git.exclude import drop_unused
 from corral.adapters.git.guard import Guard
-from corral.adapters.git.work import branch_exists, commits_nowhere_else, uncommitted_in, work_in
+from corral.adapters.git.work import branch_exists, commits_nowhere_else, lost_commits, uncommitted_in, work_in
 from corral.adapters.git.worktree_locks import lock, lock_of_others, unlock
 from corral.adapters.git.worktrees import (
     Worktree,
@@ -176,8 +176,8 @@ class GitWorkspaces:
         try:
             if repo is not None and await common_dir(repo) != os.path.realpath(worktree.common):
                 return _in_the_way(path, f"not a worktree of {repo}")
-            tip = await _tip(own)
             branch = await branch_of(own, worktree, names)
+            last = await _last_state(own, branch) if work else ""
             async with turn(worktree.common, removing=True):
                 # Waiting takes time, and git follows links.
                 if why := _link(own):
@@ -195,7 +195,7 @@ class GitWorkspaces:
         if remains.are_at(own):
             return await self._clear(path, own)
         _remove_if_empty(os.path.dirname(own))
-        return WorkspaceRemoval(path=path, removed=True, why=f"discarded {work} (it was at {tip})" if work else "")
+        return WorkspaceRemoval(path=path, removed=True, why=f"discarded {work} ({last})" if work else "")
 
     @staticmethod
     async def _give_up(worktree: Worktree, own: str, *, discard: bool) -> None:
@@ -346,11 +346,14 @@ def _unlock_deleted(common: str, path: str) -> None:
         unlock(git_dir)
 
 
-async def _tip(path: str) -> str:
+async def _last_state(path: str, branch: str) -> str:
+    """By what a person can find again what was committed in a worktree that is about to go."""
     try:
-        return (await git(path, "rev-parse", "--short", "--verify", "--quiet", "HEAD")).strip()
+        tip = (await git(path, "rev-parse", "--short", "--verify", "--quiet", "HEAD")).strip()
+        lost = await lost_commits(path, branch)
     except GitError:
-        return "no commit"  # a branch that was begun anew, and has none yet
+        return "it was at no commit"  # a branch that was begun anew, and has none yet
+    return f"it was at {tip}; lost: {lost}" if lost and lost != tip else f"it was at {tip}"
 
 
 def _directory(kind: str, path: str) -> Workspace:
