@@ -18,6 +18,7 @@ from corral.cli.targets import absolute, here
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, WrongUseError
 from corral.domain.spec_model import SHARED
 from corral.domain.starter import KnownAgent, Starter, Surroundings, starter
+from corral.own_command import own_program
 
 _DEMO = "demo"
 
@@ -57,7 +58,7 @@ def _look_around(directory: str) -> Surroundings:
         has_commit=repository is not None and repository.has_commit,
         installed=tuple(map(_known, installed)),
         missing=tuple(_known(profile) for profile in others if profile not in installed),
-        fallback=_known(demo if shutil.which(demo.executable) else _without_path(demo)),
+        fallback=_known(_startable(demo)),
     )
 
 
@@ -65,9 +66,14 @@ def _known(profile: Profile) -> KnownAgent:
     return KnownAgent(name=profile.name, title=profile.title, command=profile.command, note=profile.note)
 
 
-def _without_path(demo: Profile) -> Profile:
-    """The demo agent where `corral` itself is not on PATH: started by the interpreter that runs this."""
-    return replace(demo, command=(sys.executable, "-m", *demo.command))
+def _startable(demo: Profile) -> Profile:
+    """The demo agent of this very Corral: by its name if that leads to it on PATH, and else by its path."""
+    own, found = own_program(), shutil.which(demo.executable)
+    if found and (own is None or os.path.samefile(found, own)):
+        return demo
+    if own is None:
+        return replace(demo, command=(sys.executable, "-m", *demo.command))
+    return replace(demo, command=(own, *demo.command[1:]))
 
 
 def _tell(path: str, around: Surroundings, file: Starter) -> None:

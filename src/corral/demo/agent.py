@@ -10,12 +10,14 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 
 from corral.demo import script
-from corral.demo.commit import git_environment
+from corral.demo.branch import Branch
 from corral.demo.inbox import End, Inbox, signals_as_bytes
+from corral.demo.running import GiveUp
 from corral.demo.screen import Screen, summary
+from corral.demo.team import Team
 
 #: Names a file for what was taken, so that a test can tell what an agent got, however it ended.
 LOG_VARIABLE = "DEMO_AGENT_LOG"
@@ -38,10 +40,6 @@ of each message is added to it before anything is shown of it.
 _THOUGHTS = 10
 #: What a permission dialog offers; only the first is a yes.
 _CHOICES = ("Yes", "No")
-
-
-class GiveUp(Exception):  # noqa: N818 - the outcome of a message
-    """A step could not be done; the rest of the message is left."""
 
 
 def main(argv: list[str]) -> int:
@@ -82,6 +80,9 @@ class Agent:
     def __init__(self, screen: Screen, inbox: Inbox) -> None:
         self._screen = screen
         self._inbox = inbox
+        self._branch = Branch(inbox)
+        self._team = Team(inbox, screen.line)
+        self._has_task = False
         self._count = 0
         inbox.complain = self._complain
 
@@ -112,12 +113,13 @@ class Agent:
                 file.write(digest + "\n")
         self._screen.line(f"you: {summary(message)}")
         self._screen.line(f"message {self._count}: {len(raw)} bytes, sha256 {digest[:12]}")
-        try:
-            self._steps(script.parse(message))
-        except GiveUp as why:
-            self._screen.line(f"gave up: {why}")
-        else:
-            self._screen.line("interrupted." if self._inbox.interrupted else "done.")
+        why = self._follow(message)
+        self._screen.line("interrupted." if self._inbox.interrupted else f"gave up: {why}" if why else "done.")
+
+    def _follow(self, text: str) -> str:
+        """Do what a text says, then give back what was held for it; why that did not work, empty if it did."""
+        failures = [_failure(lambda: self._steps(script.parse(text))), _failure(self._team.let_go)]
+        return next(filter(None, failures), "")
 
     def _steps(self, steps: list[script.Step]) -> None:
         thoughts = 0
@@ -143,7 +145,17 @@ class Agent:
             case script.Write():
                 self._write(step)
             case script.Commit(message):
-                self._commit(message)
+                self._screen.line(f"committed {self._branch.commit(message)} {message}")
+            case script.Merge(branch):
+                self._branch.merge(branch)
+                self._screen.line(f"took in {branch}")
+            case script.Claim(seconds):
+                self._claim(seconds)
+            case script.Hold(path, seconds):
+                self._team.hold(path, seconds)
+                self._screen.line(f"holding {path}")
+            case script.Submit(seconds):
+                self._screen.line(self._team.submit(seconds))
             case script.Wait(seconds):
                 self._wait(seconds)
             case script.Ask(question):
@@ -168,6 +180,23 @@ class Agent:
         if choice != 1:
             raise GiveUp(f"it was not permitted: {question[:200]}")
 
+    def _claim(self, seconds: float) -> None:
+        if self._has_task:
+            raise GiveUp("one task at a time: this one is not done")
+        task = self._team.claim(seconds)
+        self._screen.line(f"claimed {task.name}: {task.title}")
+        self._has_task = True
+        why = self._follow(task.text)
+        self._has_task = False
+        if self._inbox.interrupted:
+            self._team.release(task)
+        elif why:
+            self._team.fail(task, why)
+            raise GiveUp(why)
+        else:
+            self._team.done(task)
+            self._screen.line(f"{task.name} is done")
+
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while not self._inbox.interrupted and (left := until - time.monotonic()) > 0:
@@ -186,55 +215,15 @@ class Agent:
             raise GiveUp(f"cannot write {step.path}: {error.strerror}") from error
         self._screen.line(f"{'added to' if step.append else 'wrote'} {step.path}")
 
-    def _commit(self, message: str) -> None:
-        configured = self._git(["config", "user.email"], git_environment(os.environ, True))[0] == 0
-        env = git_environment(os.environ, configured)
-        # It is not the person who commits, so it does not sign with the person's key.
-        for command in (["add", "-A"], ["commit", "--quiet", "--no-gpg-sign", f"--message={message}"]):
-            code, output = self._git(command, env)
-            if code != 0:
-                raise GiveUp(f"git {command[0]}: {_gist(output) or f'exit code {code}'}")
-        _, head = self._git(["rev-parse", "--short", "HEAD"], env)
-        self._screen.line(f"committed {head.strip()} {message}")
-
-    def _git(self, arguments: list[str], env: dict[str, str]) -> tuple[int, str]:
-        import subprocess
-        import tempfile
-
-        with tempfile.TemporaryFile() as output:
-            try:
-                git = subprocess.Popen(
-                    ["git", *arguments], stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=env
-                )
-            except OSError as error:
-                raise GiveUp(f"cannot run git: {error.strerror}") from error
-            with git, _ended_with(git.pid) as exited:
-                try:
-                    while not self._inbox.wait(also=exited):
-                        pass
-                finally:
-                    if git.poll() is None:
-                        git.terminate()  # git removes its lock files on SIGTERM
-            output.seek(0)
-            return git.returncode, output.read().decode("utf-8", "replace")
-
     def _complain(self, text: str) -> None:
         self._screen.bell()
         self._screen.line(text)
 
 
-def _gist(said: str) -> str:
-    """The line of git's words that says what is wrong; explanations may follow it."""
-    lines = said.strip().splitlines()
-    wrong = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    return next(iter(wrong + lines[-1:]), "")
-
-
-@contextlib.contextmanager
-def _ended_with(pid: int) -> Iterator[int]:
-    """A descriptor that becomes readable when the process `pid`, a child of ours, has ended."""
-    fd = os.pidfd_open(pid)
+def _failure(work: Callable[[], None]) -> str:
+    """Why some work was given up; empty if it was not."""
     try:
-        yield fd
-    finally:
-        os.close(fd)
+        work()
+    except GiveUp as why:
+        return str(why)
+    return ""

@@ -57,13 +57,13 @@ class Scratch:
         """The command line of `corral` with these arguments."""
         return [sys.executable, "-m", "corral", *arguments]
 
-    def run(self, argv: Sequence[str], *, capture: bool = False) -> subprocess.CompletedProcess[str]:
-        """Run a command in the repository, before the eyes of the person unless `capture`."""
+    def run(self, argv: Sequence[str], *, capture: bool = False, text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command that reads `text` in the repository, before the eyes of the person unless `capture`."""
         return subprocess.run(
             argv,
             cwd=self.repo,
             env=self.environment(),
-            stdin=subprocess.DEVNULL,
+            input=text,
             stdout=subprocess.PIPE if capture else None,
             text=True,
             check=False,

@@ -9,10 +9,16 @@ LANGUAGE = """\
   write PATH: text     put text and a line end into PATH, which has no blanks; its directories are made
   append PATH: text    add text and a line end to PATH
   commit: message      git add -A and git commit, in the working directory
+  merge: branch        git merge, to have what others brought into that branch
   say: text            print text
   wait: seconds        take that long, fractions allowed
   ask: question        ask for a permission, and go on only if it is given: 1 is yes, 2 is no
+  claim: seconds       get a task of the team, do what its text says in these words, and say that it is done
+  hold PATH: seconds   hold PATH by a lease until the task, or the message, is done
+  submit: seconds      hand the branch in to the merge queue, and go on when it is merged
   exit: code           end with that exit code
+
+The seconds of claim, hold and submit are how long it waits for that at most.
 """
 
 _LONGEST_WAIT = 24 * 3600.0
@@ -32,6 +38,35 @@ class Commit:
     """Commit everything that changed."""
 
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Merge another branch into the one that is checked out."""
+
+    branch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Get a task, waiting so long for one, and do what its text says."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Hold the file `path`, waiting so long for others that have it."""
+
+    path: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Hand the branch in, and wait so long until it is merged."""
+
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +112,9 @@ class Confused:
     why: str
 
 
-Step = Write | Commit | Say | Wait | Ask | Exit | Think | Confused
+Step = Write | Commit | Merge | Claim | Hold | Submit | Say | Wait | Ask | Exit | Think | Confused
+
+_TIMED: dict[str, type[Wait | Claim | Submit]] = {"wait": Wait, "claim": Claim, "submit": Submit}
 
 
 def parse(text: str) -> list[Step]:
@@ -96,6 +133,8 @@ def _step(line: str) -> Step:
             return Confused(line, f"say which file: {verb} PATH: text")
         if " " not in path:
             return Write(path, rest, verb == "append")
+    if verb == "hold" and " " not in path:
+        return _hold(line, path, rest)
     if path:
         return Think(line)
     match verb:
@@ -103,8 +142,10 @@ def _step(line: str) -> Step:
             return Commit(rest) if rest else Confused(line, "say what the commit is about: commit: message")
         case "say":
             return Say(rest)
-        case "wait":
-            return _wait(line, rest)
+        case "wait" | "claim" | "submit":
+            return _timed(line, verb, rest)
+        case "merge":
+            return _merge(line, rest)
         case "ask":
             return Ask(rest) if rest else Confused(line, "say what for: ask: may I deploy?")
         case "exit":
@@ -112,14 +153,32 @@ def _step(line: str) -> Step:
     return Think(line)
 
 
-def _wait(line: str, value: str) -> Step:
+def _hold(line: str, path: str, value: str) -> Step:
+    seconds = _seconds(value)
+    if path and seconds is not None:
+        return Hold(path, seconds)
+    return Confused(line, "say which file, and how many seconds to wait for it at most: hold PATH: 60")
+
+
+def _merge(line: str, branch: str) -> Step:
+    if branch and " " not in branch and not branch.startswith("-"):
+        return Merge(branch)
+    return Confused(line, "say which branch: merge: main")
+
+
+def _timed(line: str, verb: str, value: str) -> Step:
+    seconds = _seconds(value)
+    if seconds is None:
+        return Confused(line, f"say how many seconds, at most a day: {verb}: 1.5")
+    return _TIMED[verb](seconds)
+
+
+def _seconds(value: str) -> float | None:
     try:
         seconds = float(value)
     except ValueError:
-        seconds = -1.0
-    if 0 <= seconds <= _LONGEST_WAIT:
-        return Wait(seconds)
-    return Confused(line, "say how many seconds, at most a day: wait: 1.5")
+        return None
+    return seconds if 0 <= seconds <= _LONGEST_WAIT else None
 
 
 def _exit(line: str, value: str) -> Step:

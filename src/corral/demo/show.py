@@ -1,4 +1,4 @@
-"""The demonstration behind `./script/demo`: three agents, one repository, and nothing left afterwards.
+"""The demonstration behind `./script/demo`: three agents, three tasks, one repository, and nothing left afterwards.
 
 It does what a person would do, with the same commands, and shows each of them. It waits for what agents print, never
 for a clock. Whatever happens, Ctrl-C included, it takes down what it put up; its exit code says whether all went well.
@@ -19,8 +19,9 @@ from corral.demo.scratch import TEAM, Scratch, Trouble
 _USAGE = """\
 usage: ./script/demo [--once]
 
-Shows three scripted agents work on one scratch repository. Waits for Enter before it takes them down, so that you
-can look around; --once runs through without a person.
+Shows three scripted agents work on one scratch repository: they take tasks, hold files, commit, and have their work
+tested and merged. Waits for Enter before it takes them down, so that you can look around; --once runs through without
+a person.
 """
 
 _SPEC = f"""\
@@ -28,47 +29,52 @@ _SPEC = f"""\
 name = "{TEAM}"
 repo = "."
 
-[agents.api]
+[agents.builder]
+count = 3
 command = ["corral", "demo-agent"]
 workspace = "worktree"
 prompt = \"\"\"
-Give the shop a way to take orders.
-wait: PACE
-write src/orders.py: def total(prices): return sum(prices)
-wait: PACE
-append src/orders.py: def is_free(prices): return total(prices) == 0
-commit: Add up an order
+There is work for you on the list of the team.
+claim: 60
 \"\"\"
 
-[agents.docs]
-command = ["corral", "demo-agent"]
-workspace = "worktree"
-prompt = \"\"\"
-Tell people how to order.
-wait: PACE
-write docs/ordering.md: # How to order
-append docs/ordering.md: Put things into the basket, then pay.
-wait: PACE
-commit: Explain how to order
-\"\"\"
-
-[agents.tests]
-command = ["corral", "demo-agent"]
-workspace = "worktree"
-prompt = \"\"\"
-Make sure that orders add up.
-wait: PACE
-write tests/test_orders.py: from src.orders import total
-append tests/test_orders.py: def test_total(): assert total([1, 2]) == 3
-wait: PACE
-commit: Test that an order adds up
-\"\"\"
+[merge]
+target = "main"
+gates = ["python3 -m compileall -q ."]
 """
 
-_AGENTS = ("api", "docs", "tests")
-#: How long the agents take over a step: long enough to look, or as short as still shows the order of things.
-_PACE, _PACE_ONCE = "4", "0.3"
-_SECONDS = 120.0
+#: What there is to do. Two of them are about the same file, so one of them has to wait.
+_TASKS = {
+    "Add up an order": """\
+hold src/orders.py: 60
+wait: PACE
+merge: main
+append src/orders.py: def total(prices): return sum(prices)
+commit: Add up an order
+submit: 60
+""",
+    "Give a discount": """\
+hold src/orders.py: 60
+wait: PACE
+merge: main
+append src/orders.py: def discounted(price, percent): return price * (100 - percent) / 100
+commit: Give a discount
+submit: 60
+""",
+    "Explain how to order": """\
+hold docs/ordering.md: 60
+wait: PACE
+write docs/ordering.md: Put things into the basket, then pay.
+commit: Explain how to order
+submit: 60
+""",
+}
+
+_AGENTS = ("builder-1", "builder-2", "builder-3")
+#: How long the agents think about a task: long enough to look, or as short as still shows the order of things.
+_PACE, _PACE_ONCE = "8", "1"
+#: More than the waits of an agent together: what takes longer is told by the agent.
+_SECONDS = 240.0
 
 _TINTS = dict(zip(_AGENTS, ("36", "33", "35"), strict=True))
 
@@ -90,7 +96,7 @@ def main(argv: list[str]) -> int:
         signal.signal(number, _stop)
     code, scratch, once = 1, None, bool(argv)
     try:
-        scratch = Scratch(_SPEC.replace("PACE", _PACE_ONCE if once else _PACE))
+        scratch = Scratch(_SPEC)
         _play(scratch, once)
         code = 0
     except Trouble as trouble:
@@ -117,6 +123,8 @@ def _play(scratch: Scratch, once: bool) -> None:
 
     _title("Three agents start, each in a worktree of its own")
     _corral(scratch, "up")
+    print()
+    _corral(scratch, "ps")
 
     if not once:
         _title("While they work, look at them from another terminal")
@@ -124,34 +132,47 @@ def _play(scratch: Scratch, once: bool) -> None:
         print(f"  export PATH={scratch.bin}:$PATH; cd {scratch.repo}\n")
         for command, what in (
             ("corral ps", "who is there and what they do"),
-            ("corral attach api", "sit down at a terminal; ctrl-b d leaves it"),
+            ("corral attach builder-1", "sit down at a terminal; ctrl-b d leaves it"),
             ("corral logs -f", "read along"),
+            ("corral task ls", "what there is to do, and who does it"),
+            ("corral lease ls", "who holds which files"),
+            ("corral merge ls", "what is on its way into main"),
             ("corral events", "the journal: everything that happened"),
-            ("corral send docs 'say: hello'", "speak to one"),
+            ("corral send builder-3 'say: hello'", "speak to one"),
         ):
-            print(f"  {command:32}{_paint('2', what)}")
+            print(f"  {command:36}{_paint('2', what)}")
 
-    _title("Each got its work as its first message; this is what they print")
+    _title("You put work on the list; each agent claims a task, and no two get the same")
+    for title, text in _TASKS.items():
+        _add_task(scratch, title, text.replace("PACE", _PACE_ONCE if once else _PACE))
+
+    _title("They hold files, write, commit and hand in their branches; this is what they print")
     _watch(scratch)
 
-    _title("The team, and what it has done")
-    _corral(scratch, "ps")
-    branches = [_branch_with_work(scratch, workspace) for workspace in _workspaces(scratch)]
+    _title("All is done, tested and merged")
+    _corral(scratch, "task", "ls", "--all")
     print()
-    _show(scratch, "git", "log", "--oneline", "--graph", "--all")
+    _corral(scratch, "merge", "ls", "--all")
+    print()
+    _show(scratch, "git", "log", "--oneline", "--graph", "main")
+    print()
+    _show(scratch, "cat", "src/orders.py")
+    _check(scratch)
 
     if not once:
         print(f"\n{_paint('1', 'Press Enter')} to take the team down.", end=" ", flush=True)
         sys.stdin.readline()
 
-    _title("You take their work, as you always would")
-    print(f"$ git merge {' '.join(branches)}")
-    before = scratch.git("rev-parse", "HEAD")
-    scratch.git("merge", "--quiet", "--no-ff", "--no-gpg-sign", "--message=Take the work of the team", *branches)
-    print(scratch.git("diff", "--stat", before, "HEAD"))
-
     _title("And they leave")
     _corral(scratch, "down")
+
+
+def _add_task(scratch: Scratch, title: str, text: str) -> None:
+    print(f"$ corral task add '{title}' --body - <<END")
+    print("".join(_paint("2", line) + "\n" for line in [*text.splitlines(), "END"]), end="", flush=True)
+    code = scratch.run(scratch.corral("task", "add", title, "--body", "-"), text=text).returncode
+    if code != 0:
+        raise Trouble(f"corral task add ended with {code}")
 
 
 def _watch(scratch: Scratch) -> None:
@@ -159,7 +180,7 @@ def _watch(scratch: Scratch) -> None:
     working = set(_AGENTS)
     for agent, text in _log_lines(scratch, time.monotonic() + _SECONDS):
         if text and not text.startswith(("demo>", "you:", "working on")):
-            print(f"{_paint(_TINTS.get(agent, '0'), f'{agent:>6} │')} {text}", flush=True)
+            print(f"{_paint(_TINTS.get(agent, '0'), f'{agent} │')} {text}", flush=True)
         if text.startswith("gave up:"):
             raise Trouble(f"{agent} {text}")
         if text == "done.":
@@ -194,18 +215,14 @@ def _log_lines(scratch: Scratch, until: float) -> Iterator[tuple[str, str]]:
             logs.terminate()
 
 
-def _workspaces(scratch: Scratch) -> list[str]:
-    listing = scratch.run(scratch.corral("ps", "--json"), capture=True)
-    if listing.returncode != 0:
-        raise Trouble("corral ps does not answer")
-    return [agent["workspace"] for agent in json.loads(listing.stdout)]
-
-
-def _branch_with_work(scratch: Scratch, workspace: str) -> str:
-    branch = scratch.git("-C", workspace, "rev-parse", "--abbrev-ref", "HEAD")
-    if scratch.git("rev-list", "--count", f"main..{branch}") == "0":
-        raise Trouble(f"there is no commit on {branch}")
-    return branch
+def _check(scratch: Scratch) -> None:
+    """Believe git, not what was said: the work of every task is in the target branch, and in nobody's way."""
+    landed = scratch.git("log", "--format=%s", "main").splitlines()
+    for title in _TASKS:
+        if title not in landed:
+            raise Trouble(f"there is no commit {title!r} on main")
+    if scratch.git("status", "--porcelain"):
+        raise Trouble(f"main has moved, and the files in {scratch.repo} have not")
 
 
 def _corral(scratch: Scratch, *arguments: str) -> None:

@@ -14,6 +14,9 @@ from tests.unit.cli.conftest import Corral
 
 Repo = Callable[..., Path]
 
+#: The `corral` of the Python that runs the tests.
+OWN = os.path.join(os.path.dirname(sys.executable), "corral")
+
 
 @pytest.fixture(autouse=True)
 def programs(own_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -58,6 +61,13 @@ def spec_in(directory: Path) -> TeamSpec:
     return parse(path.read_text(encoding="utf-8"), str(path))
 
 
+def is_demo(directory: Path) -> bool:
+    """Whether the first agent is known for the demo agent, by its command."""
+    agent = spec_in(directory).agents[0]
+    profile = for_command(agent.command, agent.shell)
+    return profile is not None and profile.name == "demo"
+
+
 def test_one_agent_for_each_that_is_installed(corral: Corral, git_repo: Repo, install: Callable[..., None]) -> None:
     install("codex", "claude", "corral")
     where = git_repo(name="shop")
@@ -74,21 +84,31 @@ def test_one_agent_for_each_that_is_installed(corral: Corral, git_repo: Repo, in
     assert [(agent.name, agent.workspace) for agent in team.agents] == [("claude", "worktree"), ("codex", "worktree")]
 
 
-def test_the_demo_agent_where_none_is_installed(corral: Corral, project: Path, install: Callable[..., None]) -> None:
-    install("corral")
+def test_the_demo_agent_where_none_is_installed(corral: Corral, project: Path, programs: Path) -> None:
+    (programs / "corral").symlink_to(OWN)
     outcome = corral("init", str(project), "--json")
     assert outcome.json["agents"] == ["demo"]
     assert outcome.json["detected"] == []
     assert spec_in(project).agents[0].command == ("corral", "demo-agent")
 
 
-def test_the_demo_agent_starts_also_where_corral_is_not_on_path(corral: Corral, project: Path) -> None:
+@pytest.mark.parametrize("others", [(), ("corral",)], ids=["no corral", "another corral"])
+def test_the_demo_agent_is_of_the_corral_that_runs_whatever_is_on_path(
+    corral: Corral, project: Path, install: Callable[..., None], others: tuple[str, ...]
+) -> None:
+    install(*others)
     corral("init", str(project))
-    (agent,) = spec_in(project).agents
-    assert agent.command == (sys.executable, "-m", "corral", "demo-agent")
-    profile = for_command(agent.command, agent.shell)
-    assert profile is not None
-    assert profile.name == "demo"
+    assert spec_in(project).agents[0].command == (OWN, "demo-agent")
+    assert is_demo(project)
+
+
+def test_the_demo_agent_starts_also_where_corral_was_installed_without_its_script(
+    corral: Corral, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/opt/lib/python3")
+    corral("init", str(project))
+    assert spec_in(project).agents[0].command == ("/opt/lib/python3", "-m", "corral", "demo-agent")
+    assert is_demo(project)
 
 
 def test_mcp_is_written_down_for_up_to_act_on(corral: Corral, project: Path) -> None:

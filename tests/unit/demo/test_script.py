@@ -4,7 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corral.demo.script import Commit, Confused, Exit, Say, Think, Wait, Write, parse
+from corral.demo.script import (
+    Claim,
+    Commit,
+    Confused,
+    Exit,
+    Hold,
+    Merge,
+    Say,
+    Submit,
+    Think,
+    Wait,
+    Write,
+    parse,
+)
 
 
 def test_every_instruction() -> None:
@@ -15,6 +28,10 @@ def test_every_instruction() -> None:
     commit: Say what is there
     wait: 0.5
     say:  hello
+    claim: 60
+    hold docs/a.md: 2.5
+    merge: main
+    submit: 90
     exit: 3
     """
     assert parse(text) == [
@@ -24,12 +41,27 @@ def test_every_instruction() -> None:
         Commit("Say what is there"),
         Wait(0.5),
         Say("hello"),
+        Claim(60),
+        Hold("docs/a.md", 2.5),
+        Merge("main"),
+        Submit(90),
         Exit(3),
     ]
 
 
 @pytest.mark.parametrize(
-    "line", ["hello", "note: this", "write about it: soon", "commit often: yes", "writer: x", "https://example.invalid"]
+    "line",
+    [
+        "hello",
+        "note: this",
+        "write about it: soon",
+        "commit often: yes",
+        "writer: x",
+        "https://example.invalid",
+        "hold on a moment: 5",
+        "claim back: 5",
+        "merge it: now",
+    ],
 )
 def test_prose_is_thought_about(line: str) -> None:
     assert parse(line) == [Think(line)]
@@ -38,7 +70,8 @@ def test_prose_is_thought_about(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     ["write: text", "append :text", "commit:", "wait: soon", "wait: -1", "wait: nan", "wait: 1e9", "exit: 256",
-     "exit: -1", "exit: x", "exit: ²", "exit: 00000000001"],
+     "exit: -1", "exit: x", "exit: ²", "exit: 00000000001", "claim:", "claim: a task", "submit: -1", "hold: 5",
+     "hold a.py: long", "merge:", "merge: main now", "merge: --abort"],
 )  # fmt: skip
 def test_a_wrong_instruction_is_told_from_prose(line: str) -> None:
     (step,) = parse(line)
