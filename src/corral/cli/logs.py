@@ -114,7 +114,8 @@ COMMAND = Command(
         "The output of the agents' terminals as text: colours and cursor moves are taken out, of a progress bar\n"
         "the last state is left. Without AGENT it is the whole team, a line prefixed by the agent that printed it.\n"
         "For programs that paint the whole screen, --screen shows it as it is now. With --json: JSON lines with\n"
-        "team, agent, time (unix seconds) and text."
+        "team, agent, time (unix seconds) and text. Values that env in corral.toml gives an agent may be secrets, and\n"
+        "are ******** there, also with --raw; very short ones are not."
     ),
     examples=(
         ("corral logs builder-1", f"its last {DEFAULT_LINES} lines"),
