@@ -2,7 +2,8 @@
 
 The agent, team or person that it is about is in every entry. Which task, lease or token it names, in which mode
 somebody joins, which role somebody gets: that is in its path, its query or its body, and here is what of it is told.
-These are names, ids and switches. Texts, values, commands and what opens doors are not told, whoever sends them.
+These are names, ids and switches. Texts, values, commands and what opens doors are not told, whoever sends them. What
+a request is given, such as the id of what it made, its handler notes with the answer (`answers.json_noting`).
 """
 
 from __future__ import annotations

@@ -104,7 +104,10 @@ async def told(answer: Awaitable[Response], sheet: Sheet) -> Response:
         trace = sheet.begun()
         response.when_over(sheet.ended)
     else:
-        result = response.result if isinstance(response, Document) else None
-        trace = sheet.ended(Ending(status=response.status_code, result=result))
+        if isinstance(response, Document):
+            ending = Ending(status=response.status_code, result=response.result, noted=response.noted)
+        else:
+            ending = Ending(status=response.status_code)
+        trace = sheet.ended(ending)
     response.raw_headers.append((TRACE_HEADER, trace.encode("ascii")))
     return response

@@ -199,6 +199,34 @@ def test_what_is_allowed_says_it_in_the_decision_as_its_handler_reads_it(tmp_pat
     ]
 
 
+def test_the_outcome_names_what_was_made(tmp_path: Path) -> None:
+    """So that who reads the trail knows what a later request means that names it."""
+    answers: list[dict[str, object]] = []
+
+    async def act(scene: Scene) -> None:
+        for target, body in (
+            ("/v1/locks?team=shop", {"name": "build"}),
+            ("/v1/tasks?team=shop", {"title": "tidy up"}),
+            ("/v1/tasks/claim?team=shop&agent=a", {}),
+            ("/v1/messages?team=shop", {"to": ["a"], "text": "hello"}),
+            ("/v1/exec?agent=a", {"argv": ["true"]}),
+        ):
+            reply = await scene.ask("POST", target, body)
+            assert reply.status == 200, reply.body
+            answers.append(reply.json)
+
+    notes = decided(tmp_path, Scripted(lambda _: True), act)
+    lock, added, claimed, message, process = answers
+    assert {note.verb: dict(note.detail) for note in notes if note.outcome} == {
+        "take_lock": {"lease": lock["lease"]},
+        "add_task": {"task": added["task"], "added": True},
+        "claim_task": {"task": claimed["task"], "attempt": 1},
+        "send_message": {"message": message["message"]},
+        "execute": {"process": process["process_id"]},
+    }
+    assert "tidy up" not in str(notes)
+
+
 @pytest.mark.parametrize(
     ("path", "body", "on"),
     [
