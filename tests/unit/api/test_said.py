@@ -3,19 +3,29 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 from corral.adapters.audit.writer import TrailWriter
+from corral.api import requests
 from corral.api.auditing import acts
+from corral.api.identifying import Identifying
 from corral.api.openapi_table import ENDPOINTS
+from corral.api.router import Handler
 from corral.domain.audit import Note, Target
 from corral.domain.audit_detail import NOT_KEPT
 from corral.domain.audit_filter import Wanted
 from corral.domain.audit_terms import AuditTerms
+from corral.domain.errors import RefusedError
+from corral.domain.identity import REFUSED, Identity
 from corral.domain.policy import Question
+from corral.domain.records import Who
 from corral.service.audit import Audit
 from corral.service.authority import SEES
+from corral.service.callers import Callers
 from tests.unit.api.deciding import Scripted, decided
 from tests.unit.api.plausible import plausible
 from tests.unit.api.scene import Scene, served
@@ -272,6 +282,35 @@ def test_a_denial_does_not_wait_for_a_body_that_does_not_come(tmp_path: Path, mo
 
     (note,) = decided(tmp_path, Scripted(sees_alone), act)
     assert (note.outcome, note.detail) == ("403", {"error": "denied"})
+
+
+def test_who_is_not_believed_says_what_they_wanted_as_well() -> None:
+    told: list[Mapping[str, object]] = []
+
+    class Refusing:
+        async def identify(self, *_: object, **__: object) -> Identity:
+            return Identity(kind=REFUSED, why="with a credential of somebody else")
+
+        def refused(self, *_: object) -> None:
+            return None
+
+    class Trail:
+        async def decided(self, *_: object, detail: Mapping[str, object], **__: object) -> None:
+            told.append(detail)
+
+    async def handler(_: Request) -> Response:
+        raise AssertionError("nobody gets here")
+
+    who = {requests.CALLER: Who(user="ann", uid=1001), requests.CONNECTION: None, requests.CONNECTED: 0.0}
+    scope = {"type": "http", "query_string": b"dry_run=1", "headers": [], "state": who, "client": ("", 7)}
+    identifying = Identifying(cast("Callers", Refusing()), cast("Audit", Trail()))
+    with pytest.raises(RefusedError):
+        asyncio.run(_run(identifying("member_rm", handler), Request({**scope, "path_params": {"user": "ben"}})))
+    assert told == [{"why": "with a credential of somebody else", "user": "ben", "dry_run": "1"}]
+
+
+async def _run(handler: Handler, request: Request) -> Response:
+    return await handler(request)
 
 
 def test_every_request_that_acts_says_something_or_has_nothing_to_say(tmp_path: Path) -> None:
