@@ -170,3 +170,26 @@ def test_a_mistake_in_the_configuration_is_told_with_its_line(instance: Instance
     started = instance.run("daemon", "start", check=False)
     assert started.returncode != 0
     assert "config.toml:3: audit.keep_age" in started.stderr
+
+
+def test_an_entry_says_which_one_and_how_and_nothing_that_opens_a_door(audited: Instance, own_directory: Path) -> None:
+    file = own_directory / "token"
+    made = audited.json("token", "add", "--note", "a laptop", "--expires", "1d", "--file", str(file))
+    asked, done = _listed(audited, "token_add", 2)
+    assert asked["detail"] == {"expires": 86400}
+    assert done["detail"] == {"id": made["id"], "user": made["user"], "expires": made["expires"]}
+    audited.run("token", "rm", made["id"])
+    asked, done = _listed(audited, "token_rm", 2)
+    assert (asked["detail"], done["detail"]) == ({"id": made["id"]}, {"user": made["user"]})
+    audited.run("member", "add", "ben", "--role", "senior", "--team", "shop", check=False)
+    asked, done = _listed(audited, "member_add", 2)
+    # Root is shown a plan first.
+    assert asked["detail"].items() >= {"user": "ben", "role": "senior", "teams": "shop"}.items()
+    assert (done["outcome"], done["detail"]) == ("409", {"error": "refused"})
+    audited.run("stop", "-t", "nobody", "api", check=False)
+    asked = _listed(audited, "stop", 2)[0]
+    assert (asked["on"]["team"], asked["detail"]) == ("nobody", {"agents": "api"})
+    kept = "".join(path.read_text() for path in _directory(audited).glob("*.jsonl"))
+    assert file.read_text().strip() not in kept
+    assert "laptop" not in kept
+    assert audited.json("audit", "verify")["ok"] is True

@@ -53,7 +53,7 @@ def test_up_and_down_have_the_outcome_that_they_came_to_and_one_for_each_agent(
     again = listed(audited, 6, "--verb", "up")[4:]
     assert outcomes(again)["host"] not in ("", "200")
     audited.run("down", "-t", "shop")
-    assert outcomes(listed(audited, 3, "--verb", "down")) == {"well": "200", "host": "200"}
+    assert outcomes(listed(audited, 3, "--verb", "down")) == {"well": "200", "team": "200"}
     assert audited.json("audit", "verify")["ok"] is True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -54,6 +55,8 @@ class Document(Response):
     media_type = "application/json"
     #: What it tells, where the audit trail is to know what came of each of several things.
     result: object = None
+    #: What the audit trail is to have of it besides: ids of what was made, and never what it opens or says.
+    noted: Mapping[str, object] = MappingProxyType({})
 
     def init_headers(self, headers: Mapping[str, str] | None = None) -> None:  # noqa: ARG002 - there are no others
         self.raw_headers = [(b"content-length", b"%d" % len(self.body)), (b"content-type", b"application/json")]
@@ -62,6 +65,13 @@ class Document(Response):
 def json(value: object, status: int = 200) -> Response:
     """One JSON document."""
     return Document(_encode(value), status)
+
+
+def json_noting(value: object, **facts: object) -> Response:
+    """One JSON document. What came of the request has these facts in the audit trail."""
+    document = Document(_encode(value), 200)
+    document.noted = facts
+    return document
 
 
 def json_of_several(value: object) -> Response:

@@ -8,13 +8,14 @@ trace id is in the answer's head.
 
 from __future__ import annotations
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from corral.api import requests
 from corral.api.endpoint import Endpoint
 from corral.api.router import Handler
 from corral.domain.audit import AGENT, HOST, TEAM, Actor, Target
+from corral.domain.errors import CorralError
 from corral.service.audit import Audit
 
 #: What is asked for in a way that no route fits.
@@ -35,8 +36,9 @@ class Auditing:
         """The handler of a route, audited."""
         if self._audit is None:
             return handler
-        around = _acting if acts(endpoint) else _reading
-        return around(self._audit, endpoint.handler, handler)
+        if acts(endpoint):
+            return _acting(self._audit, endpoint, handler)
+        return _reading(self._audit, endpoint.handler, handler)
 
     def unrouted(self, handler: Handler) -> Handler:
         """The handler of a request that no route fits, audited: whoever tries doors leaves a trace."""
@@ -55,34 +57,50 @@ def actor(request: Request) -> Actor:
     return Actor(uid=who.uid, user=who.user, agent=who.agent, run=run, via=via)
 
 
-def target(request: Request) -> Target:
-    """On what, as far as the query says it."""
+def target(request: Request, order: object = None) -> Target:
+    """On what, as far as the query says it, or the body if there is one (`said.order_of`)."""
     team, agent = requests.named(request)
+    team, agent = getattr(order, "team", None) or team, getattr(order, "agent", None) or agent
     if "/" in agent:
         team, _, agent = agent.partition("/")
     return Target(kind=AGENT if agent else TEAM if team else HOST, team=team, agent=agent)
 
 
-def _acting(audit: Audit, verb: str, handler: Handler) -> Handler:
+def _acting(audit: Audit, endpoint: Endpoint, handler: Handler) -> Handler:
+    from corral.api.said import order_of, said
     from corral.api.telling import Acted, told
 
+    verb = endpoint.handler
+
     async def audited(request: Request) -> Response:
-        on = target(request)
-        decision = await audit.decided(actor(request), verb, on, allowed=True, rule=_SOCKET_RULE)
+        order, trouble = None, None
         try:
-            return await told(handler(request), Acted(audit, decision, [(on, _SOCKET_RULE)]))
+            order = await order_of(request, endpoint)
+        except (CorralError, ClientDisconnect) as error:
+            trouble = error
+        on, detail = target(request, order), said(verb, request, order)
+        decision = await audit.decided(actor(request), verb, on, allowed=True, rule=_SOCKET_RULE, detail=detail)
+        answer = handler(request) if trouble is None else _failed(trouble)
+        try:
+            return await told(answer, Acted(audit, decision, [(on, _SOCKET_RULE)]))
         finally:
             await audit.durable(decision)
 
     return audited
 
 
+async def _failed(trouble: Exception) -> Response:
+    """In the place of a handler that would have to read what cannot be read."""
+    raise trouble
+
+
 def _reading(audit: Audit, verb: str, handler: Handler) -> Handler:
+    from corral.api.said import said
     from corral.api.telling import Read, told
 
     async def audited(request: Request) -> Response:
         await audit.ready()
         rows = [(target(request), _SOCKET_RULE)]
-        return await told(handler(request), Read(audit, actor(request), verb, rows))
+        return await told(handler(request), Read(audit, actor(request), verb, rows, said(verb, request)))
 
     return audited

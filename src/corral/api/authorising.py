@@ -15,6 +15,7 @@ allowed. Whoever may not even know of themselves is told so, whatever they ask f
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ from corral.api.endpoint import STREAM, Endpoint
 from corral.api.lasting import LEFT, Ending, Flow
 from corral.api.router import Handler
 from corral.api.ruling import Ruling, actor, denied, rows
+from corral.api.said import is_in_body, order_of, said
 from corral.api.telling import Acted, told
 from corral.domain.errors import CorralError, DeniedError, NotFoundError
 from corral.domain.policy import HOST, Decision, Target
@@ -54,6 +56,8 @@ from corral.service.sight import AskedSight
 NOT_ASKED = "not_asked"
 #: A stream is asked about again so often.
 _STREAM_SECONDS = 1.0
+#: The body of what is denied is for the trail alone: so long it is waited for, and so much of it is read.
+_DENIED_SECONDS, _DENIED_BYTES = 1.0, 64 * 1024
 
 
 class Authorising:
@@ -112,7 +116,9 @@ class Authorising:
                 request.scope["query_string"] = ruling.pinned
             if verb in LISTS:
                 request.scope[requests.SIGHT] = AskedSight(self.asking(request), verb)
-            return await handler(request) if audit is None else await told(handler(request), ruling.sheet(audit, verb))
+            if audit is None:
+                return await handler(request)
+            return await told(handler(request), ruling.sheet(audit, verb, said(verb, request)))
 
         return quickly
 
@@ -171,6 +177,8 @@ class _Request:
         self._request = request
         self._asking = around.asking(request)
         self._body: object = None
+        #: Whether the body was read, or could not be.
+        self._is_read = False
         self._place: tuple[str, str] | None = None
         #: The query as it came: the handler's is another, and passes look at this.
         self._query: bytes = request.scope["query_string"]
@@ -195,7 +203,8 @@ class _Request:
             response = await handler(self._request)
         elif not acts(self._endpoint):
             self._fix(ruling.about)
-            response = await told(handler(self._request), ruling.sheet(audit, self._verb))
+            sheet = ruling.sheet(audit, self._verb, said(self._verb, self._request, self._body))
+            response = await told(handler(self._request), sheet)
         else:
             response = await self._act(audit, ruling, handler)
         if isinstance(response, Flow) and self._verb not in LISTS:
@@ -232,10 +241,13 @@ class _Request:
 
     async def _read_body(self) -> None:
         request, kind = self._request, self._endpoint.body
-        raw = await requests.raw_body(request, MOST_BYTES.get(self._verb, requests.MAX_BODY))
-        request.scope[requests.RAW] = raw
+        most = MOST_BYTES.get(self._verb, requests.MAX_BODY)
+        self._is_read = True
+        request.scope[requests.RAW] = await requests.raw_body(request, most)
         if self._verb in BODIES and isinstance(kind, type):
             self._body = await requests.body(request, kind)
+        else:
+            self._body = await order_of(request, self._endpoint, most)
 
     def _must_be_somebody(self) -> None:
         """Raise for whoever may not even know of themselves: they are told so, and nothing else."""
@@ -356,13 +368,26 @@ class _Request:
     ) -> None:
         audit = self._around.audit
         if audit is not None:
-            who = actor(self._request, self._asking)
+            who, detail = actor(self._request, self._asking), {**detail, **await self._said()}
             await audit.decided_each(who, self._verb, rows(those), allowed=False, outcome=outcome, detail=detail)
+
+    async def _said(self) -> dict[str, object]:
+        """What a request says that is not served. A body that nobody has read so far is heard for that if it is short
+        and soon there, and not from somebody who may do nothing at all.
+        """
+        if not self._is_read and is_in_body(self._verb):
+            with contextlib.suppress(CorralError, ClientDisconnect, TimeoutError):
+                await self._asking.settled(self._must_be_somebody)
+                async with asyncio.timeout(_DENIED_SECONDS):
+                    self._body = await order_of(self._request, self._endpoint, _DENIED_BYTES)
+        return said(self._verb, self._request, self._body)
 
     async def _act(self, audit: Audit, ruling: Ruling, handler: Handler) -> Response:
         """Write it down, and let it be done."""
         while True:
-            decision = await audit.decided_each(ruling.actor, self._verb, ruling.rows, allowed=True)
+            order = self._body if ruling.about.order is None else ruling.about.order
+            detail = said(self._verb, self._request, order)
+            decision = await audit.decided_each(ruling.actor, self._verb, ruling.rows, allowed=True, detail=detail)
             # That took time. What was decided about may be another's by now.
             now = await self._ruling()
             if now is ruling or now == ruling:

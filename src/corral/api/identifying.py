@@ -110,6 +110,8 @@ class Identifying:
         self._callers.refused(who, identity, verb, requests.caller_pid(request))
         error = _error(identity)
         if self._audit is not None:
+            from corral.api.said import said
+
             await self._audit.decided(
                 Actor(uid=who.uid, user=who.user),
                 verb,
@@ -117,7 +119,7 @@ class Identifying:
                 allowed=False,
                 rule=RULE,
                 outcome=str(answers.failure(error).status_code),
-                detail={"why": identity.why},
+                detail={"why": identity.why, **said(verb, request)},
             )
         raise error
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -23,6 +23,8 @@ class Ending:
     error: Exception | None = None
     #: In a word, if it did not come to its end by itself.
     how: str = ""
+    #: Facts about it, by whoever answered.
+    noted: Mapping[str, object] = field(default_factory=dict)
 
 
 class Lasting:

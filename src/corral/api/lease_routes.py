@@ -28,7 +28,7 @@ class LeaseApi:
         work = self._leases.acquire(requests.caller(request), await self._claim(request, order), order.wait)
         # One who does not wait has an answer in a moment, whether or not it is heard.
         held = await (while_heard(request, work) if order.wait else work)
-        return answers.json(lease_answers.lease(held))
+        return answers.json_noting(lease_answers.lease(held), lease=held.lease.lease)
 
     async def wait_for_leases(self, request: Request) -> Response:
         order = await requests.body(request, lease_bodies.AcquireBody)
@@ -78,7 +78,7 @@ class LeaseApi:
         work = self._leases.acquire(requests.caller(request), claim, order.wait)
         # One who does not wait has an answer in a moment, whether or not it is heard.
         held = await (while_heard(request, work) if order.wait else work)
-        return answers.json(lease_answers.lease(held))
+        return answers.json_noting(lease_answers.lease(held), lease=held.lease.lease)
 
     async def _claim(self, request: Request, order: lease_bodies.AcquireBody) -> Claim:
         asking = self._asking(request)

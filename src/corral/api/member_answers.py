@@ -68,3 +68,14 @@ def changed(known: members.Members, done: members.Changed, *, dry_run: bool) -> 
         member=member(known, done.member),
         before=None if done.before is None else member(known, done.before),
     )
+
+
+def noted(done: members.Changed) -> dict[str, object]:
+    """What the audit trail has of a change: what they are now, and what they were, if that is something else."""
+    now, before = done.member, done.before
+    facts: dict[str, object] = {"change": done.change, "role": now.role, "teams": ", ".join(now.teams)}
+    if before is not None and before.role != now.role:
+        facts["role_before"] = before.role
+    if before is not None and before.teams != now.teams:
+        facts["teams_before"] = ", ".join(before.teams)
+    return facts

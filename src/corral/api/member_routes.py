@@ -58,7 +58,8 @@ class MemberApi:
         wanted = Wanted(user=_user(request), role=order.role, teams=teams, of=order.of)
         again = partial(requests.again, request)
         done = await members.put(requests.caller(request), wanted, dry_run=order.dry_run, may_go_on=again)
-        return answers.json(member_answers.changed(members, done, dry_run=order.dry_run))
+        answer = member_answers.changed(members, done, dry_run=order.dry_run)
+        return answers.json_noting(answer, **member_answers.noted(done))
 
     async def member_rm(self, request: Request) -> Response:
         members, dry_run = self._shared.members, requests.flag(request, "dry_run")
@@ -69,7 +70,8 @@ class MemberApi:
             dry_run=dry_run,
             may_go_on=partial(requests.again, request),
         )
-        answer = answers.json(member_answers.changed(members, done, dry_run=dry_run))
+        told = member_answers.changed(members, done, dry_run=dry_run)
+        answer = answers.json_noting(told, **member_answers.noted(done))
         if not dry_run:
             self._shared.hang_up(done.member.uid, None if requests.via(request) else requests.connection(request))
             # Whoever removes themselves is told so, and no more after that.

@@ -31,7 +31,8 @@ class MergeApi:
         merge = found.merge
         if merge is not None and order.wait:
             merge = await while_heard(request, self._merges.show(team.name, merge.name, wait=order.wait))
-        return answers.json(merge_answers.submitted(found, merge))
+        answer = merge_answers.submitted(found, merge)
+        return answers.json_noting(answer, merge=answer.merge, branch=answer.branch, target=answer.target)
 
     async def list_merges(self, request: Request) -> Response:
         name = self._name(request)

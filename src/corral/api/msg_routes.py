@@ -29,7 +29,8 @@ class MsgApi:
         message = await self._msg.send(
             who, sender, to, order.text, subject=order.subject, reply_to=reply_to, key=order.key
         )
-        return answers.json(msg_answers.sent(message, self._msg.deliveries(message)))
+        answer = msg_answers.sent(message, self._msg.deliveries(message))
+        return answers.json_noting(answer, message=answer.message)
 
     async def list_inbox(self, request: Request) -> Response:
         party, sender = self._caller(request), requests.text(request, "from")

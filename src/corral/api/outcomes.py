@@ -60,7 +60,7 @@ def came_of(verb: str, ending: Ending) -> tuple[Outcome, Sequence[Part]]:
         return Outcome(str(status_of(error)), {"error": code}), ()
     if ending.result is None:
         if ending.status == 200 and not ending.how:
-            return _WELL, ()
+            return Outcome(DONE, ending.noted) if ending.noted else _WELL, ()
         return Outcome(str(ending.status), {"ended": ending.how} if ending.how else {}), ()
     return _of_result(verb, ending.result)
 

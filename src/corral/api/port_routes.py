@@ -25,7 +25,8 @@ class PortApi:
             raise WrongUseError("which agent?", "name it with --agent; in an agent it is that one")
         agent, name = self._agent(request), requests.text(request, "name")
         port = await self._ports.port(requests.caller(request), agent, name)
-        return answers.json(port_answers.Port(port=port, name=name or None, agent=agent.name, team=agent.team))
+        answer = port_answers.Port(port=port, name=name or None, agent=agent.name, team=agent.team)
+        return answers.json_noting(answer, port=port)
 
     async def list_ports(self, request: Request) -> Response:
         chosen = await requests.sight(request).rows(self._chosen(request), lambda agent: agent.key)

@@ -42,7 +42,8 @@ class ProcessApi:
         found = find_agent(self._registry, team=team, agent=agent, cwd=cwd)
         again = partial(requests.again, request)
         work = self._processes.execute(requests.caller(request), found, order.wanted(), again)
-        return answers.json(process_answers.execution(await while_heard(request, work)))
+        answer = process_answers.execution(await while_heard(request, work))
+        return answers.json_noting(answer, process=answer.process_id)
 
     async def list_processes(self, request: Request) -> Response:
         team, agent, cwd = _whose(request)

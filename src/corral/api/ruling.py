@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -48,9 +48,9 @@ class Ruling:
         """The query as the handler is to read it."""
         return pinned(self.query, self.about.pins)
 
-    def sheet(self, audit: Audit, verb: str) -> Read:
+    def sheet(self, audit: Audit, verb: str, said: Mapping[str, object]) -> Read:
         """For what comes of it, where it is only read."""
-        return Read(audit, self.actor, verb, self.rows)
+        return Read(audit, self.actor, verb, self.rows, said)
 
 
 def actor(request: Request, asking: Asking) -> entries.Actor:

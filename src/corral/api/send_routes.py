@@ -35,7 +35,8 @@ class SendApi:
         force = requests.flag(request, "force", default=False)
         message = (await self._sends.send(requests.caller(request), agent, raw, enter=enter, force=force)).message
         send = await while_heard(request, self._sends.wait(message, state, seconds))
-        return answers.json(must_have_reached(self._sends.told(send), state, remedy=send.remedy))
+        sent = must_have_reached(self._sends.told(send), state, remedy=send.remedy)
+        return answers.json_noting(sent, message=sent.message, state=sent.state)
 
     async def show_sent(self, request: Request) -> Response:
         message = str(request.path_params["message"])

@@ -30,7 +30,7 @@ class TaskApi:
     async def add_task(self, request: Request) -> Response:
         new = (await requests.body(request, task_bodies.NewTaskBody)).task()
         task, is_new = await self._tasks.add(requests.caller(request), self._team(request), new)
-        return answers.json(task_answers.Added(task=task, added=is_new))
+        return answers.json_noting(task_answers.Added(task=task, added=is_new), task=task, added=is_new)
 
     async def list_tasks(self, request: Request) -> Response:
         limit = requests.whole_number(request, "limit")
@@ -47,7 +47,8 @@ class TaskApi:
         team, agent = self._claimer(request)
         wanted = Wanted(agent=agent, labels=order.labels, ttl=order.ttl, wait=order.wait)
         work = self._tasks.claim(requests.caller(request), team, wanted)
-        return answers.json(task_answers.claimed(await while_heard(request, work)))
+        claimed = task_answers.claimed(await while_heard(request, work))
+        return answers.json_noting(claimed, task=claimed.task, attempt=claimed.attempt)
 
     async def show_task(self, request: Request) -> Response:
         return answers.json(task_answers.whole(self._tasks.show(self._team(request), _task(request))))

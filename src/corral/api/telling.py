@@ -6,7 +6,7 @@ and for each agent that something was done to besides, such as those of a team t
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol
 
 from starlette.responses import Response
@@ -68,15 +68,16 @@ class Acted:
 class Read:
     """The sheet of a request that only reads: one entry when it is answered, or two if that takes its time."""
 
-    def __init__(self, audit: Audit, who: Actor, verb: str, rows: Rows) -> None:
+    def __init__(self, audit: Audit, who: Actor, verb: str, rows: Rows, said: Mapping[str, object]) -> None:
         self._audit = audit
         self._who = who
         self._verb = verb
         self._rows = rows
+        self._said = said
         self._begun: Acted | None = None
 
     def begun(self) -> str:
-        decision = self._audit.begun(self._who, self._verb, self._rows)
+        decision = self._audit.begun(self._who, self._verb, self._rows, self._said)
         self._begun = Acted(self._audit, decision, self._rows)
         return decision.trace
 
@@ -85,7 +86,9 @@ class Read:
             return self._begun.ended(ending)
         outcome, _ = came_of(self._verb, ending)
         (on, rule), *more = self._rows
-        detail = {**outcome.detail, "and": len(more)} if more else outcome.detail
+        detail = {**self._said, **outcome.detail} if self._said else outcome.detail
+        if more:
+            detail = {**detail, "and": len(more)}
         return self._audit.noted(self._who, self._verb, on, rule=rule, outcome=outcome.word, detail=detail)
 
 
@@ -101,7 +104,10 @@ async def told(answer: Awaitable[Response], sheet: Sheet) -> Response:
         trace = sheet.begun()
         response.when_over(sheet.ended)
     else:
-        result = response.result if isinstance(response, Document) else None
-        trace = sheet.ended(Ending(status=response.status_code, result=result))
+        if isinstance(response, Document):
+            ending = Ending(status=response.status_code, result=response.result, noted=response.noted)
+        else:
+            ending = Ending(status=response.status_code)
+        trace = sheet.ended(ending)
     response.raw_headers.append((TRACE_HEADER, trace.encode("ascii")))
     return response

@@ -40,14 +40,15 @@ class TokenApi:
         await self._must_be_a_person(request)
         tokens, order, who = await self._tokens(), await requests.body(request, TokenBody), requests.caller(request)
         made, text = await tokens.add(who, order.user or who.user, note=order.note, seconds=order.expires)
-        return answers.json(token_answers.made(tokens, made, text))
+        answer = token_answers.made(tokens, made, text)
+        return answers.json_noting(answer, id=answer.id, user=answer.user, expires=answer.expires)
 
     async def token_rm(self, request: Request) -> Response:
         if not requests.via(request):  # who shows one may also give it up
             await self._must_be_a_person(request)
         tokens = await self._tokens()
         gone = await tokens.remove(requests.caller(request), request.path_params["token"])
-        return answers.json(token_answers.token(tokens, gone))
+        return answers.json_noting(token_answers.token(tokens, gone), user=gone.user)
 
     async def _must_be_a_person(self, request: Request) -> None:
         if not self._decides:

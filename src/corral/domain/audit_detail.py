@@ -132,5 +132,6 @@ def _short(text: str, most: int) -> str:
     return clean if len(clean) <= most and len(text) <= 4 * most else clean[: most - 1] + _CUT
 
 
+@lru_cache(maxsize=256)
 def _names_a_secret(name: str) -> bool:
     return any(word.lower() in _SECRET_WORDS for word in _WORDS.findall(name[: 4 * LONGEST_NAME]))

@@ -131,10 +131,12 @@ class Audit:
         """Return when the decision is on the disk. Raises if it never will be."""
         await self._disk.arrival(decision.number)
 
-    def begun(self, who: Actor, verb: str, each: Sequence[tuple[Target, str]]) -> Decision:
+    def begun(
+        self, who: Actor, verb: str, each: Sequence[tuple[Target, str]], detail: Mapping[str, object] | None = None
+    ) -> Decision:
         """Tell of something that was allowed, is only read, and takes its time; `done` tells what came of it."""
         trace = secrets.token_hex(8)
-        notes = [self._note(who, verb, on, True, rule, "", {}, trace) for on, rule in each]
+        notes = [self._note(who, verb, on, True, rule, "", detail or {}, trace) for on, rule in each]
         for note in notes:
             self._told(note)
         return Decision(note=notes[-1])

@@ -13,15 +13,16 @@ from starlette.responses import Response
 
 from corral.adapters.policy.rego_policy import RegoPolicy
 from corral.adapters.policy.sources import read
-from corral.api import answers, requests
+from corral.api import answers, member_answers, requests
 from corral.api.member_routes import MemberApi, Shared
 from corral.api.member_table import MEMBERS
 from corral.api.router import Handler, Route, Router
 from corral.api.server import DaemonServer
 from corral.domain.errors import CorralError, DeniedError
-from corral.domain.members import Account
+from corral.domain.members import Account, Member
 from corral.listening import listen
 from corral.peer import user_name
+from corral.service.members import Changed
 from tests.support.members import Crowd, crowd
 from tests.unit.api.scene import Reply, Scene
 from tests.unit.api.scene import play as play_alone
@@ -245,3 +246,17 @@ def test_who_the_members_are_is_in_the_store_as_json(tmp_path: Path) -> None:
         assert (item.key, json.loads(item.value)["role"]) == ("ann", "junior")
 
     play(tmp_path, act)
+
+
+def test_the_trail_has_what_somebody_is_now_and_was_before() -> None:
+    before = Member(user="ann", uid=1001, role="junior", teams=("shop",), since=0.0, by="olga")
+    after = Member(user="ann", uid=1001, role="senior", teams=("shop", "toys"), since=0.0, by="olga")
+    added = {"change": "added", "role": "senior", "teams": "shop, toys"}
+    assert member_answers.noted(Changed(change="added", member=after)) == added
+    assert member_answers.noted(Changed(change="changed", member=after, before=before)) == {
+        **added,
+        "change": "changed",
+        "role_before": "junior",
+        "teams_before": "shop",
+    }
+    assert member_answers.noted(Changed(change="removed", member=after, before=after)) == {**added, "change": "removed"}

@@ -101,6 +101,11 @@ def test_an_error_is_told_by_its_status(error: Exception, word: str, code: str) 
     assert (whole.word, whole.detail, parts) == (word, {"error": code}, ())
 
 
+def test_what_whoever_answered_notes_is_told() -> None:
+    whole, parts = came_of("claim_task", Ending(noted={"task": "t1"}))
+    assert (whole.word, whole.detail, parts) == ("200", {"task": "t1"}, ())
+
+
 def test_who_left_is_told() -> None:
     assert came_of("logs", Ending(how="left"))[0].detail == {"ended": "left"}
     assert came_of("logs", Ending())[0].detail == {}

@@ -115,6 +115,7 @@ def test_who_may_not_be_there_any_more_types_and_sees_nothing_more(
     begun, denied, ended = (note for note in notes if note.verb == "join_session")
     assert (denied.allowed, denied.rule) == (False, "no")
     assert (begun.outcome, ended.outcome, ended.trace) == ("", "403", begun.trace)
+    assert (begun.detail, denied.detail) == ({"mode": "observe"}, {"error": "denied", "mode": "observe"})
 
 
 def test_who_is_gone_before_it_is_written_down_leaves_no_seat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
