@@ -9,6 +9,7 @@ a request is given, such as the id of what it made, its handler notes with the a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from itertools import islice
 
 from starlette.requests import Request
@@ -80,13 +81,11 @@ _BODY: Mapping[str, tuple[str, ...]] = {
 def said(verb: str, request: Request, order: object = None) -> dict[str, object]:
     """What a request says, as far as it can be read. `order` is its body, if it was read (`order_of`)."""
     facts: dict[str, object] = {_NAMES.get(name, name): value for name, value in request.path_params.items()}
-    try:
+    with suppress(WrongUseError):  # whoever answers says what is wrong with the query
         for name in _QUERY.get(verb, ()):
             _put(facts, _NAMES.get(name, name), requests.text(request, name))
         if verb == "attach":
             facts["mode"] = OBSERVE if requests.flag(request, "read_only") else DRIVE
-    except WrongUseError:
-        pass  # whoever answers says what is wrong with the query
     if order is not None:
         for name in _BODY.get(verb, ()):
             _put(facts, name, getattr(order, name))
