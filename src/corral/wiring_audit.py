@@ -37,7 +37,9 @@ async def open_audit(places: Places, instance: str, *, shared: bool = False) -> 
     shipping = None
     if terms.checkpoint_command or terms.checkpoint_directory:
         shipping = Shipping(Shipper(terms.checkpoint_command, terms.checkpoint_directory))
-    return Audit(trail, terms, time.time, shipping)
+    audit = Audit(trail, terms, time.time, shipping)
+    await audit.begin()
+    return audit
 
 
 def hear_acts(store: WitnessedStore, audit: Audit) -> None:

@@ -254,6 +254,7 @@ class Verification:
 
     def _look_at_shipped(self) -> None:
         latest = max(self._digests, default=self._anchor.checkpoint if self._anchor is not None else 0)
+        digests = {kept.statement.checkpoint: kept.digest for _, kept in self._shipped}
         for place, kept in self._shipped:
             statement = kept.statement
             if statement.kind == ANCHOR:
@@ -266,6 +267,10 @@ class Verification:
             elif number > latest:
                 message = f"{place}: checkpoint {number} is not in the trail any more: it was cut off"
                 self._flaw(CUT_OFF, place, statement.number, message)
+            elif digests.get(number - 1, statement.previous) != statement.previous:
+                # The trail may have dropped both by now.
+                message = f"{place}: checkpoint {number} does not follow the checkpoint {number - 1} that was kept"
+                self._flaw(REPLACED, place, statement.number, message)
 
     def _is_told(self, odd: Odd) -> bool:
         """True if the trail itself tells of what a crash left there."""

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from corral.adapters.audit.files import Directory
+from corral.domain.audit_checkpoints import Signed
 from corral.domain.errors import RefusedError, WrongUseError
 
 PRIVATE, PUBLIC = "signing.key", "signing.pub"
@@ -50,6 +51,12 @@ class SigningKey:
     def sign(self, message: bytes) -> bytes:
         """The signature of a message."""
         return self._key.sign(message)
+
+    def has_signed(self, statement: Signed) -> bool:
+        """True if this key signed the statement."""
+        return PublicKeys([self._key.public_key()]).check(
+            statement.statement.key, statement.message, statement.signature
+        )
 
 
 class PublicKeys:
