@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from corral.domain.audit import Entry
 from corral.domain.audit_filter import Wanted
+from corral.domain.errors import CorralError
 from corral.places import Places
 
 if TYPE_CHECKING:
@@ -49,11 +50,22 @@ def hear_acts(store: WitnessedStore, audit: Audit) -> None:
     store.listen(ActsOfCorral(audit).hear)
 
 
-def verify(path: str, *, shipped: str, keys: list[str], writer: Writer) -> Report:
+def verify(path: str, *, shipped: str, configured: str, keys: list[str], writer: Writer) -> Report:
     """Verify the trail at `path`."""
     from corral.adapters.audit.verifying import verify
 
-    return verify(path, shipped=shipped, keys=keys, writer=writer)
+    return verify(path, shipped=shipped, configured=configured, keys=keys, writer=writer)
+
+
+def checkpoint_directory(places: Places) -> str:
+    """Where the instance ships its checkpoints to; empty if nowhere, or if its configuration cannot be read: what is
+    wrong there is the daemon's to tell, and keeps nobody from verifying."""
+    from corral import config
+
+    try:
+        return config.audit_terms(places).checkpoint_directory
+    except CorralError:
+        return ""
 
 
 def public_key(path: str) -> bytes | None:

@@ -156,12 +156,26 @@ def test_checkpoints_are_shipped_and_verified_against(audited: Instance, own_dir
     key.write_text(audited.run("audit", "key").stdout)
     for where in (kept, taken):
         assert audited.json("audit", "verify", "--checkpoints", str(where), "--key", str(key))["ok"] is True
+    report = audited.json("audit", "verify")
+    assert any(f"checkpoints in {kept} (checkpoint_directory" in said for said in report["remarks"])
     for path in _directory(audited).iterdir():
         if path.suffix in (".jsonl", ".checkpoints"):
             path.write_bytes(b"".join(path.read_bytes().splitlines(True)[:1]))
-    assert audited.run("audit", "verify", check=False).returncode == 0, "nobody can tell from these files alone"
-    for where in (kept, taken):
-        assert audited.error("audit", "verify", "--checkpoints", str(where))[0] == 7
+    alone = audited.run("audit", "verify", "--directory", str(_directory(audited)), check=False)
+    assert alone.returncode == 0, "nobody can tell from these files alone"
+    for options in ((), ("--checkpoints", str(kept)), ("--checkpoints", str(taken))):
+        assert audited.error("audit", "verify", *options)[0] == 7
+    started = audited.run("daemon", "start", check=False)
+    assert started.returncode != 0
+    assert "were cut off" in started.stderr
+
+
+def test_nothing_to_compare_with_is_wrong_use(audited: Instance, own_directory: Path) -> None:
+    (own_directory / "kept").mkdir()
+    code, error = audited.error("audit", "verify", "--checkpoints", str(own_directory / "kept"))
+    assert (code, error["code"]) == (2, "wrong_use")
+    assert "nothing to compare with" in error["message"]
+    assert error["remedy"]
 
 
 def test_a_mistake_in_the_configuration_is_told_with_its_line(instance: Instance) -> None:

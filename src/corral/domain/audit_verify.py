@@ -75,8 +75,8 @@ class _Vouched:
 
 
 class Verification:
-    """One verification. Hand over what the daemon says, the anchor, the checkpoints, those from elsewhere, then the
-    segments in order."""
+    """One verification. Hand over what the daemon says, the anchor, checkpoints from elsewhere, those of the trail,
+    then the segments in order."""
 
     def __init__(self, check: Check) -> None:
         self._check = check
@@ -143,6 +143,10 @@ class Verification:
             self._flaw(REPLACED, _NO_PLACE, 0, f"the daemon says: {said.alarm}")
         if said.silence:
             self._remarks.append(said.silence)
+
+    def remark(self, said: str) -> None:
+        """Something that is worth knowing, and no flaw."""
+        self._remarks.append(said)
 
     def key(self) -> None:
         """The key of the trail is there: it is made when there is an entry."""

@@ -14,7 +14,7 @@ from corral.adapters.audit.trail import Trail
 from corral.adapters.audit.verifying import verify
 from corral.domain.audit_sequence import CUT_OFF, REPLACED
 from corral.domain.audit_terms import AuditTerms
-from corral.domain.errors import BrokenTrailError, CorralError
+from corral.domain.errors import BrokenTrailError, CorralError, WrongUseError
 from tests.support.audit import TERMS, Clock, checkpoints, lines, note, write
 
 
@@ -201,3 +201,50 @@ def test_a_directory_that_cannot_be_read_holds_nothing_up(
 ) -> None:
     write(directory, 1, terms=_comparing(kept / "nowhere"))
     assert "could not be compared" in caplog.text
+
+
+# Verifying with them
+
+
+def test_verifying_says_with_how_many_it_compared_and_why_with_those(directory: Path, kept: Path) -> None:
+    _work(directory, kept, 5, Clock())
+    count = len(_files(kept))
+    assert verify(str(directory), shipped=str(kept)).remarks == [f"compared with {count} checkpoints in {kept}"]
+    (said,) = verify(str(directory), configured=str(kept)).remarks
+    assert said == f"compared with {count} checkpoints in {kept} (checkpoint_directory in config.toml)"
+    assert verify(str(directory)).remarks == []
+
+
+def test_a_trail_is_compared_with_what_is_configured(directory: Path, kept: Path, tmp_path: Path) -> None:
+    clock = Clock()
+    _work(directory, kept, 5, clock)
+    shutil.copytree(directory, tmp_path / "earlier")
+    _work(directory, kept, 5, clock)
+    assert {flaw.what for flaw in verify(str(tmp_path / "earlier"), configured=str(kept)).flaws} == {CUT_OFF}
+    alone = tmp_path / "alone.jsonl"
+    alone.write_bytes(lines(checkpoints(directory))[0].data)
+    report = verify(str(tmp_path / "earlier"), shipped=str(alone), configured=str(kept))
+    assert report.ok, "what is said counts instead"
+
+
+@pytest.mark.parametrize("what", ["directory", "file", "hidden", "a directory in it"])
+def test_nothing_to_compare_with_is_an_error_if_it_was_asked_for(directory: Path, kept: Path, what: str) -> None:
+    write(directory, 1)
+    path = kept
+    if what == "file":
+        path = kept / "kept.jsonl"
+        path.write_bytes(b"\n")
+    elif what == "hidden":
+        (kept / ".checkpoint.new").write_bytes(b"half of")
+    elif what == "a directory in it":
+        (kept / "more").mkdir()
+    with pytest.raises(WrongUseError, match="there is no checkpoint in"):
+        verify(str(directory), shipped=str(path))
+
+
+def test_nothing_to_compare_with_is_remarked_on_if_it_is_only_configured(directory: Path, kept: Path) -> None:
+    write(directory, 1)
+    for path, words in ((kept, "there is no checkpoint in"), (kept / "nowhere", "No such file")):
+        report = verify(str(directory), configured=str(path))
+        assert report.ok
+        assert words in report.remarks[0]
