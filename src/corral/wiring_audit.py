@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from corral.domain.audit import Entry
@@ -85,8 +85,14 @@ def may_read(places: Places) -> bool:
     return os.access(places.audit_dir, os.R_OK | os.X_OK)
 
 
-def entries(path: str, wanted: Wanted, *, last: int | None, after: int, follow: bool) -> Iterator[Entry]:
-    """The entries of the trail at `path` that are wanted, from its files; with `follow`, without an end."""
+def entries(
+    path: str, wanted: Wanted, *, last: int | None, after: int, follow: bool, unreadable: Callable[[int], None]
+) -> Iterator[Entry]:
+    """The entries of the trail at `path` that are wanted, from its files; with `follow`, without an end.
+
+    If lines cannot be read, `unreadable` is told how many, behind what is there; with `follow`, again when there are
+    more.
+    """
     from corral.adapters.audit.reading import Reader
 
     reader = Reader(path)
@@ -99,13 +105,15 @@ def entries(path: str, wanted: Wanted, *, last: int | None, after: int, follow: 
             elif wanted.since:
                 reader.go_to(wanted.since)
             yield from (entry for entry in reader.entries() if entry.number > after and wanted.fits(entry))
+        if reader.unreadable:
+            unreadable(reader.unreadable)
         if follow:
-            yield from (entry for entry in _coming(reader, path) if wanted.fits(entry))
+            yield from (entry for entry in _coming(reader, path, unreadable) if wanted.fits(entry))
     finally:
         reader.close()
 
 
-def _coming(reader: Reader, path: str) -> Iterator[Entry]:
+def _coming(reader: Reader, path: str, unreadable: Callable[[int], None]) -> Iterator[Entry]:
     """What is written from now on, as the kernel tells that something was."""
     from corral.adapters.files.watches import FileWatches
 
@@ -122,5 +130,8 @@ def _coming(reader: Reader, path: str) -> Iterator[Entry]:
 
         runner.run(begin())
         while True:
+            known = reader.unreadable
             yield from reader.entries()
+            if reader.unreadable > known:
+                unreadable(reader.unreadable)
             runner.run(growth())

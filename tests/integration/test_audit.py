@@ -131,6 +131,22 @@ def test_export_in_the_words_of_others(audited: Instance) -> None:
     assert journal.endswith("\n\n")
 
 
+def test_what_cannot_be_read_is_left_out_and_told_on_standard_error(audited: Instance) -> None:
+    audited.run("ps")
+    audited.run("daemon", "stop")
+    (path,) = _directory(audited).glob("*.jsonl")
+    whole = path.read_text()
+    path.write_text(whole.replace('"verb":"list_agents"', '"verb":"list_nobody"'))
+    for words in (("audit", "export"), ("audit", "ls")):
+        done = audited.run(*words)
+        assert "list_" not in done.stdout
+        assert "1 line was left out that is no entry" in done.stderr
+        assert "corral audit verify says where" in done.stderr
+        assert audited.run(*words, "--json").stderr == ""
+    path.write_text(whole)
+    assert audited.run("audit", "export").stderr == ""
+
+
 def test_following_shows_what_comes(audited: Instance) -> None:
     with audited.follow("audit", "export", "--follow", "--verb", "list_agents") as stream:
         audited.run("ps")

@@ -335,6 +335,19 @@ def test_the_last_entries_are_found_from_the_end(tmp_path: Path) -> None:
     reader.close()
 
 
+def test_every_line_that_cannot_be_read_is_counted_once(tmp_path: Path) -> None:
+    write(tmp_path / "t", 15)
+    for path in segments(tmp_path / "t"):
+        first, *_ = lines([path])  # the reader looks at it from the segment before as well
+        put_back(first, [first.data.replace(b'"allowed"', b'"allowes"')])
+    for read in (lambda reader: list(reader.entries()), lambda reader: reader.last(100, lambda _: True)):
+        reader = Reader(str(tmp_path / "t"))
+        assert len(read(reader)) == 17 - 3
+        assert list(reader.entries()) == []
+        assert reader.unreadable == 3
+        reader.close()
+
+
 def test_a_line_that_is_being_written_is_not_read(tmp_path: Path) -> None:
     write(tmp_path / "t", 1)
     data, _ = audit.sealed(4, note(9), list(entries(tmp_path / "t"))[-1].hash)
