@@ -112,9 +112,9 @@ def nothing_found(invocation: Invocation) -> NotFoundError:
 
 
 def _left_out(count: int, directory: str) -> str:
-    lines = "1 line was left out that is" if count == 1 else f"{count} lines were left out that are"
+    lines = "1 line was left out that is no entry" if count == 1 else f"{count} lines were left out that are no entries"
     verify = f"corral audit verify --directory {directory}" if directory else "corral audit verify"
-    return f"{lines} no entry: edited, or torn by a crash. {verify} says where"
+    return f"{lines}: edited, or torn by a crash. {verify} says where"
 
 
 def _time(moment: float | None) -> str:
