@@ -170,7 +170,8 @@ def _shown(path: str, report: "Report", colour: bool) -> Iterable[str]:
     entries = f"entries {report.first} to {report.last}" if report.entries else "no entries"
     yield f"{path}: {verdict}; {entries}, {report.checkpoints} checkpoints"
     if report.dropped_through:
-        yield f"  entries up to {report.dropped_through} were dropped because of their age, as a signed anchor says"
+        # Which of the two it was, the anchor does not say.
+        yield f"  entries up to {report.dropped_through} were dropped because of age or size, as a signed anchor says"
     unsigned = report.last - report.signed_through
     yield f"  signed up to entry {report.signed_through}" + (
         paint(f"; the {unsigned} after it have hashes alone", YELLOW, colour) if unsigned > 0 else ""
