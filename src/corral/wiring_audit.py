@@ -69,13 +69,16 @@ def checkpoint_directory(places: Places) -> str:
 
 
 def public_key(path: str) -> bytes | None:
-    """The public key of the trail at `path`; None if it has none."""
+    """The public key of the trail at `path`, in PEM; None if it has none, `WrongUseError` if that is no key."""
     from corral.adapters.audit.files import Directory
-    from corral.adapters.audit.keys import public_of
+    from corral.adapters.audit.keys import public_of, read_own
 
     directory = Directory.look(path)
     try:
-        return public_of(directory)
+        data = public_of(directory)
+        if data is not None:
+            read_own(data, directory)
+        return data
     finally:
         directory.close()
 

@@ -79,7 +79,11 @@ def find(directory: Directory) -> Ends:
         if last is not None:
             break
     newest: Signed | None = None
-    for start in reversed(directory.numbers(CHECKPOINTS)):
+    signed = directory.numbers(CHECKPOINTS)
+    if numbers and numbers[-1] not in signed and directory.size(segment_name(numbers[-1])):
+        # It is made before the first entry: no crash leaves a file of entries without it.
+        raise RefusedError(f"{directory.path_of(numbers[-1], CHECKPOINTS)} was removed", ELSEWHERE)
+    for start in reversed(signed):
         newest = _end_of(directory, segment_name(start, CHECKPOINTS), audit_checkpoints.read, torn, unended)
         if newest is not None:
             break

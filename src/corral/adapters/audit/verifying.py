@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from corral.adapters.audit.elsewhere import Elsewhere
 from corral.adapters.audit.files import ANCHOR_FILE, CHECKPOINTS, Directory, segment_name
-from corral.adapters.audit.keys import PublicKeys, public_of, read_public
+from corral.adapters.audit.keys import PublicKeys, is_keyed, public_of, read_own, read_public
 from corral.domain.audit import LONGEST_LINE
 from corral.domain.audit_checkpoints import LONGEST_STATEMENT
 from corral.domain.audit_sequence import Place
@@ -48,8 +48,9 @@ def verify(
 
 def _once(directory: Directory, keys: PublicKeys, elsewhere: Elsewhere, writer: Writer) -> Report:
     verification = Verification(keys.check)
+    rests = not directory.is_written_to()
     verification.writer(writer)
-    if public_of(directory) is not None:
+    if is_keyed(directory):
         verification.key()
     anchor = directory.read(ANCHOR_FILE, LONGEST_STATEMENT + 2)
     if anchor is not None:
@@ -64,17 +65,21 @@ def _once(directory: Directory, keys: PublicKeys, elsewhere: Elsewhere, writer: 
         name = segment_name(start, CHECKPOINTS)
         for at, (line, ended) in enumerate(directory.lines(name, LONGEST_STATEMENT), 1):
             verification.checkpoint(Place(file=name, line=at), line, ended=ended)
-    for start in directory.numbers():
+    starts = directory.numbers()
+    signed = set(directory.numbers(CHECKPOINTS))
+    for start in starts:
         name = segment_name(start)
-        verification.segment(start)
+        verification.segment(start, lacks="" if start in signed else segment_name(start, CHECKPOINTS))
         for at, (line, ended) in enumerate(directory.lines(name, LONGEST_LINE), 1):
             verification.entry(Place(file=name, line=at), line, ended=ended)
+    if rests and not directory.is_written_to():
+        verification.rests()
     return verification.end()
 
 
 def _own_keys(directory: Directory) -> list[Ed25519PublicKey]:
     data = public_of(directory)
-    return [] if data is None else [read_public(data, f"the public key in {directory.path}")]
+    return [] if data is None else [read_own(data, directory)]
 
 
 def _read(path: str) -> bytes:
