@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING
 
 from corral.domain.audit import Entry
@@ -90,7 +90,7 @@ def may_read(places: Places) -> bool:
 
 def entries(
     path: str, wanted: Wanted, *, last: int | None, after: int, follow: bool, unreadable: Callable[[int], None]
-) -> Iterator[Entry]:
+) -> Generator[Entry, None, None]:
     """The entries of the trail at `path` that are wanted, from its files; with `follow`, without an end.
 
     If lines cannot be read, `unreadable` is told how many, behind what is there; with `follow`, again when there are
@@ -124,17 +124,23 @@ def _coming(reader: Reader, path: str, unreadable: Callable[[int], None]) -> Ite
         changed = asyncio.Event()
         watches = FileWatches()
 
-        async def begin() -> None:
-            watches.watch(path, lambda _: changed.set())
+        async def begin() -> Callable[[], None]:
+            return watches.watch(path, lambda _: changed.set())
+
+        async def finish() -> None:
+            end_watch()
 
         async def growth() -> None:
             await changed.wait()
             changed.clear()
 
-        runner.run(begin())
-        while True:
-            known = reader.unreadable
-            yield from reader.entries()
-            if reader.unreadable > known:
-                unreadable(reader.unreadable)
-            runner.run(growth())
+        end_watch = runner.run(begin())
+        try:
+            while True:
+                known = reader.unreadable
+                yield from reader.entries()
+                if reader.unreadable > known:
+                    unreadable(reader.unreadable)
+                runner.run(growth())
+        finally:
+            runner.run(finish())

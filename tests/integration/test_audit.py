@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,26 @@ def test_checkpoints_are_shipped_and_verified_against(audited: Instance, own_dir
     started = audited.run("daemon", "start", check=False)
     assert started.returncode != 0
     assert "were cut off" in started.stderr
+
+
+def test_a_trail_that_is_begun_anew_replaces_nothing_that_was_shipped(audited: Instance, own_directory: Path) -> None:
+    audited.run("daemon", "stop")
+    kept = own_directory / "kept"
+    kept.mkdir()
+    (Path(audited.home) / "config.toml").write_text(f'[audit]\nenabled = true\ncheckpoint_directory = "{kept}"\n')
+    audited.run("daemon", "start")
+    audited.run("daemon", "stop")
+    before = {path.name: path.read_bytes() for path in kept.iterdir()}
+    assert before
+    shutil.rmtree(_directory(audited))
+    for _ in range(2):  # the first may end before the numbers that are there
+        audited.run("daemon", "start")
+        audited.run("daemon", "stop")
+    assert {name: (kept / name).read_bytes() for name in before} == before
+    log = Path(audited.home, "daemon.log").read_text()
+    assert "CRITICAL the newest checkpoints in" in log
+    assert "CRITICAL a checkpoint of the audit trail was not shipped" in log
+    assert audited.error("audit", "verify")[0] == 7
 
 
 def test_nothing_to_compare_with_is_wrong_use(audited: Instance, own_directory: Path) -> None:

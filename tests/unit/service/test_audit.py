@@ -1,6 +1,7 @@
 """The audit as a use case: what is waited for, what is refused, and what is kept when the disk takes nothing."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -186,6 +187,29 @@ def test_evidence_of_another_trail_is_told_loudly(caplog: pytest.LogCaptureFixtu
 
     asyncio.run(run())
     assert [record.levelname for record in caplog.records] == ["CRITICAL", "WARNING"]
+
+
+def test_a_checkpoint_that_waits_is_tried_when_the_one_before_it_failed() -> None:
+    taken: list[bytes] = []
+
+    async def run() -> None:
+        shipping = Shipping(ship)
+        shipping.ship(b"1")
+        await asyncio.to_thread(begun.wait, 10)
+        shipping.ship(b"2")
+        waits.set()
+        await shipping.close()
+
+    def ship(line: bytes) -> None:
+        begun.set()
+        waits.wait(10)
+        if line == b"1":
+            raise CorralError("nobody takes it")
+        taken.append(line)
+
+    begun, waits = threading.Event(), threading.Event()
+    asyncio.run(run())
+    assert taken == [b"2"]
 
 
 def test_the_newest_checkpoint_is_shipped_when_that_works_again() -> None:

@@ -132,6 +132,21 @@ def test_the_same_again_is_fine_and_another_one_is_not(
     assert _files(kept) == {path.name: second}
 
 
+def test_what_somebody_puts_there_in_the_same_moment_stays_as_well(
+    directory: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(directory, 3)
+    first, second, *_ = (line.data for line in lines(checkpoints(directory)))
+    ship = Shipper((), str(kept))
+    ship(first)
+    (path,) = kept.iterdir()
+    path.write_bytes(second)
+    monkeypatch.setattr(os.path, "lexists", lambda _: False)  # as it was when it was looked at
+    with pytest.raises(BrokenTrailError):
+        ship(first)
+    assert _files(kept) == {path.name: second}
+
+
 def test_one_way_that_fails_does_not_keep_the_other_from_being_tried(directory: Path, kept: Path) -> None:
     write(directory, 3)
     line = lines(checkpoints(directory))[0].data
