@@ -60,7 +60,7 @@ def _newest(shipped: str, key: SigningKey) -> tuple[str, Signed] | None:
     for path in _paths(shipped):
         with open(path, "rb") as file:
             signed = audit_checkpoints.read(file.read(LONGEST_STATEMENT + 2).removesuffix(b"\n"))
-        if not isinstance(signed, str) and key.has_signed(signed):
+        if not isinstance(signed, str) and key.has_signed(signed) and _is_named(path, signed):
             newest = (path, signed)
             break
         strange += 1
@@ -72,6 +72,11 @@ def _newest(shipped: str, key: SigningKey) -> tuple[str, Signed] | None:
             strange,
         )
     return newest
+
+
+def _is_named(path: str, signed: Signed) -> bool:
+    """True if it is the file of its number: an old one under a new name would hide those in between."""
+    return os.path.basename(path) == name_of(signed.statement.checkpoint)
 
 
 def _paths(shipped: str) -> list[str]:

@@ -89,7 +89,7 @@ class Trail:
 
         What a crash left behind is told of in the trail. Raises `RefusedError` or `BrokenTrailError` if the trail is
         not as this program leaves one, in a way that no crash explains, or if it is not the one that the newest shipped
-        checkpoint vouches for: then nothing is written to it.
+        checkpoint vouches for: then no entry is written to it.
         """
         directory = Directory.make(path)
         try:

@@ -192,6 +192,17 @@ def test_a_trail_that_was_put_back_is_not_gone_on_with(
     assert expected in {flaw.what for flaw in verify(str(directory), shipped=str(kept)).flaws}
 
 
+def test_an_old_checkpoint_under_a_new_name_hides_nothing(directory: Path, kept: Path, tmp_path: Path) -> None:
+    clock = Clock()
+    _work(directory, kept, 5, clock)
+    shutil.copytree(directory, tmp_path / "earlier")
+    _work(directory, kept, 15, clock)
+    oldest = min(kept.iterdir())
+    shutil.copy(oldest, kept / oldest.name.replace("0", "9"))
+    with pytest.raises(BrokenTrailError, match="were cut off"):
+        Trail.open(str(tmp_path / "earlier"), _comparing(kept), clock, {})
+
+
 def test_what_was_dropped_since_is_not_missed(directory: Path, kept: Path) -> None:
     clock = Clock()
     _work(directory, kept, 5, clock)
