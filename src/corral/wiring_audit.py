@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING
 
 from corral.domain.audit import Entry
 from corral.domain.audit_filter import Wanted
+from corral.domain.errors import CorralError
 from corral.places import Places
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ async def open_audit(places: Places, instance: str, *, shared: bool = False) -> 
     shipping = None
     if terms.checkpoint_command or terms.checkpoint_directory:
         shipping = Shipping(Shipper(terms.checkpoint_command, terms.checkpoint_directory))
-    return Audit(trail, terms, time.time, shipping)
+    audit = Audit(trail, terms, time.time, shipping)
+    await audit.begin()
+    return audit
 
 
 def hear_acts(store: WitnessedStore, audit: Audit) -> None:
@@ -47,21 +50,35 @@ def hear_acts(store: WitnessedStore, audit: Audit) -> None:
     store.listen(ActsOfCorral(audit).hear)
 
 
-def verify(path: str, *, shipped: str, keys: list[str], writer: Writer) -> Report:
+def verify(path: str, *, shipped: str, configured: str, keys: list[str], writer: Writer) -> Report:
     """Verify the trail at `path`."""
     from corral.adapters.audit.verifying import verify
 
-    return verify(path, shipped=shipped, keys=keys, writer=writer)
+    return verify(path, shipped=shipped, configured=configured, keys=keys, writer=writer)
+
+
+def checkpoint_directory(places: Places) -> str:
+    """Where the instance ships its checkpoints to; empty if nowhere, or if its configuration cannot be read: what is
+    wrong there is the daemon's to tell, and keeps nobody from verifying."""
+    from corral import config
+
+    try:
+        return config.audit_terms(places).checkpoint_directory
+    except CorralError:
+        return ""
 
 
 def public_key(path: str) -> bytes | None:
-    """The public key of the trail at `path`; None if it has none."""
+    """The public key of the trail at `path`, in PEM; None if it has none, `WrongUseError` if that is no key."""
     from corral.adapters.audit.files import Directory
-    from corral.adapters.audit.keys import public_of
+    from corral.adapters.audit.keys import public_of, read_own
 
     directory = Directory.look(path)
     try:
-        return public_of(directory)
+        data = public_of(directory)
+        if data is not None:
+            read_own(data, directory)
+        return data
     finally:
         directory.close()
 
@@ -71,8 +88,14 @@ def may_read(places: Places) -> bool:
     return os.access(places.audit_dir, os.R_OK | os.X_OK)
 
 
-def entries(path: str, wanted: Wanted, *, last: int | None, after: int, follow: bool) -> Iterator[Entry]:
-    """The entries of the trail at `path` that are wanted, from its files; with `follow`, without an end."""
+def entries(
+    path: str, wanted: Wanted, *, last: int | None, after: int, follow: bool, unreadable: Callable[[int], None]
+) -> Generator[Entry, None, None]:
+    """The entries of the trail at `path` that are wanted, from its files; with `follow`, without an end.
+
+    If lines cannot be read, `unreadable` is told how many, behind what is there; with `follow`, again when there are
+    more.
+    """
     from corral.adapters.audit.reading import Reader
 
     reader = Reader(path)
@@ -85,13 +108,15 @@ def entries(path: str, wanted: Wanted, *, last: int | None, after: int, follow: 
             elif wanted.since:
                 reader.go_to(wanted.since)
             yield from (entry for entry in reader.entries() if entry.number > after and wanted.fits(entry))
+        if reader.unreadable:
+            unreadable(reader.unreadable)
         if follow:
-            yield from (entry for entry in _coming(reader, path) if wanted.fits(entry))
+            yield from (entry for entry in _coming(reader, path, unreadable) if wanted.fits(entry))
     finally:
         reader.close()
 
 
-def _coming(reader: Reader, path: str) -> Iterator[Entry]:
+def _coming(reader: Reader, path: str, unreadable: Callable[[int], None]) -> Iterator[Entry]:
     """What is written from now on, as the kernel tells that something was."""
     from corral.adapters.files.watches import FileWatches
 
@@ -99,14 +124,23 @@ def _coming(reader: Reader, path: str) -> Iterator[Entry]:
         changed = asyncio.Event()
         watches = FileWatches()
 
-        async def begin() -> None:
-            watches.watch(path, lambda _: changed.set())
+        async def begin() -> Callable[[], None]:
+            return watches.watch(path, lambda _: changed.set())
+
+        async def finish() -> None:
+            end_watch()
 
         async def growth() -> None:
             await changed.wait()
             changed.clear()
 
-        runner.run(begin())
-        while True:
-            yield from reader.entries()
-            runner.run(growth())
+        end_watch = runner.run(begin())
+        try:
+            while True:
+                known = reader.unreadable
+                yield from reader.entries()
+                if reader.unreadable > known:
+                    unreadable(reader.unreadable)
+                runner.run(growth())
+        finally:
+            runner.run(finish())

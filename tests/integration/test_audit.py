@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,22 @@ def test_export_in_the_words_of_others(audited: Instance) -> None:
     assert journal.endswith("\n\n")
 
 
+def test_what_cannot_be_read_is_left_out_and_told_on_standard_error(audited: Instance) -> None:
+    audited.run("ps")
+    audited.run("daemon", "stop")
+    (path,) = _directory(audited).glob("*.jsonl")
+    whole = path.read_text()
+    path.write_text(whole.replace('"verb":"list_agents"', '"verb":"list_nobody"'))
+    for words in (("audit", "export"), ("audit", "ls")):
+        done = audited.run(*words)
+        assert "list_" not in done.stdout
+        assert "1 line was left out that is no entry" in done.stderr
+        assert "corral audit verify says where" in done.stderr
+        assert audited.run(*words, "--json").stderr == ""
+    path.write_text(whole)
+    assert audited.run("audit", "export").stderr == ""
+
+
 def test_following_shows_what_comes(audited: Instance) -> None:
     with audited.follow("audit", "export", "--follow", "--verb", "list_agents") as stream:
         audited.run("ps")
@@ -156,12 +173,46 @@ def test_checkpoints_are_shipped_and_verified_against(audited: Instance, own_dir
     key.write_text(audited.run("audit", "key").stdout)
     for where in (kept, taken):
         assert audited.json("audit", "verify", "--checkpoints", str(where), "--key", str(key))["ok"] is True
+    report = audited.json("audit", "verify")
+    assert any(f"checkpoints in {kept} (checkpoint_directory" in said for said in report["remarks"])
     for path in _directory(audited).iterdir():
         if path.suffix in (".jsonl", ".checkpoints"):
             path.write_bytes(b"".join(path.read_bytes().splitlines(True)[:1]))
-    assert audited.run("audit", "verify", check=False).returncode == 0, "nobody can tell from these files alone"
-    for where in (kept, taken):
-        assert audited.error("audit", "verify", "--checkpoints", str(where))[0] == 7
+    alone = audited.run("audit", "verify", "--directory", str(_directory(audited)), check=False)
+    assert alone.returncode == 0, "nobody can tell from these files alone"
+    for options in ((), ("--checkpoints", str(kept)), ("--checkpoints", str(taken))):
+        assert audited.error("audit", "verify", *options)[0] == 7
+    started = audited.run("daemon", "start", check=False)
+    assert started.returncode != 0
+    assert "were cut off" in started.stderr
+
+
+def test_a_trail_that_is_begun_anew_replaces_nothing_that_was_shipped(audited: Instance, own_directory: Path) -> None:
+    audited.run("daemon", "stop")
+    kept = own_directory / "kept"
+    kept.mkdir()
+    (Path(audited.home) / "config.toml").write_text(f'[audit]\nenabled = true\ncheckpoint_directory = "{kept}"\n')
+    audited.run("daemon", "start")
+    audited.run("daemon", "stop")
+    before = {path.name: path.read_bytes() for path in kept.iterdir()}
+    assert before
+    shutil.rmtree(_directory(audited))
+    for _ in range(2):  # the first may end before the numbers that are there
+        audited.run("daemon", "start")
+        audited.run("daemon", "stop")
+    assert {name: (kept / name).read_bytes() for name in before} == before
+    log = Path(audited.home, "daemon.log").read_text()
+    assert "CRITICAL the newest checkpoints in" in log
+    assert "CRITICAL a checkpoint of the audit trail was not shipped" in log
+    assert audited.error("audit", "verify")[0] == 7
+
+
+def test_nothing_to_compare_with_is_wrong_use(audited: Instance, own_directory: Path) -> None:
+    (own_directory / "kept").mkdir()
+    code, error = audited.error("audit", "verify", "--checkpoints", str(own_directory / "kept"))
+    assert (code, error["code"]) == (2, "wrong_use")
+    assert "nothing to compare with" in error["message"]
+    assert error["remedy"]
 
 
 def test_a_mistake_in_the_configuration_is_told_with_its_line(instance: Instance) -> None:

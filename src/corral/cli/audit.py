@@ -22,12 +22,19 @@ _SHOWN = 20
 
 
 def verify(invocation: Invocation) -> int:
-    from corral.wiring_audit import verify
+    from corral.wiring_audit import checkpoint_directory, verify
 
-    path = invocation.text("directory") or invocation.places.audit_dir
+    elsewhere = invocation.text("directory")
+    path = elsewhere or invocation.places.audit_dir
     # Asked first: what is written meanwhile is more than the daemon says, and never less.
     writer = audit_source.writer(invocation)
-    report = verify(path, shipped=invocation.text("checkpoints") or "", keys=invocation.texts("key"), writer=writer)
+    report = verify(
+        path,
+        shipped=invocation.text("checkpoints") or "",
+        configured="" if elsewhere else checkpoint_directory(invocation.places),
+        keys=invocation.texts("key"),
+        writer=writer,
+    )
     if invocation.json:
         write_document(_document(path, report))
     else:
@@ -163,7 +170,8 @@ def _shown(path: str, report: "Report", colour: bool) -> Iterable[str]:
     entries = f"entries {report.first} to {report.last}" if report.entries else "no entries"
     yield f"{path}: {verdict}; {entries}, {report.checkpoints} checkpoints"
     if report.dropped_through:
-        yield f"  entries up to {report.dropped_through} were dropped because of their age, as a signed anchor says"
+        # Which of the two it was, the anchor does not say.
+        yield f"  entries up to {report.dropped_through} were dropped because of age or size, as a signed anchor says"
     unsigned = report.last - report.signed_through
     yield f"  signed up to entry {report.signed_through}" + (
         paint(f"; the {unsigned} after it have hashes alone", YELLOW, colour) if unsigned > 0 else ""
@@ -254,7 +262,8 @@ COMMAND = Command(
                 "the last entry that it wrote. Exit code 0 if the trail holds, 7 if it does not; each flaw says in\n"
                 "which file, on which line, and about which entry. Without the daemon, what comes after the last\n"
                 "checkpoint could have been cut off unseen; and whoever has the key could have signed anything:\n"
-                "compare with checkpoints that were kept elsewhere, by a key that was."
+                "compare with checkpoints that were kept elsewhere, by a key that was. Without --checkpoints and\n"
+                "--directory, those in the configured checkpoint_directory are taken."
             ),
             examples=(
                 ("corral audit verify", "with the checkpoints and the key beside the trail"),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from corral.cli.command import Invocation
+from corral.cli.output import remark
 from corral.cli.values import ALL
 from corral.client.answers import ask_present_daemon, records, stream_was_cut
 from corral.client.wire import DaemonAbsentError, is_remote, target
@@ -21,7 +22,8 @@ def entries(
 ) -> Iterator[Entry]:
     """The entries that the options of a command ask for. `default` is how many the last are, if nothing says so.
 
-    `after` and `trace` are for commands that have no options of that name.
+    `after` and `trace` are for commands that have no options of that name. What cannot be read of the files is told on
+    standard error, but not with --json.
     """
     from corral.wiring_audit import entries as of_files
     from corral.wiring_audit import may_read
@@ -44,7 +46,13 @@ def entries(
     directory = invocation.text("directory")
     follow = invocation.flag("follow")
     if directory or (may_read(places) and not is_remote()):
-        yield from of_files(directory or places.audit_dir, wanted, last=last, after=after, follow=follow)
+
+        def unreadable(count: int) -> None:
+            if not invocation.json:
+                remark(_left_out(count, directory or ""))
+
+        path = directory or places.audit_dir
+        yield from of_files(path, wanted, last=last, after=after, follow=follow, unreadable=unreadable)
         return
     request = target(
         "/v1/audit",
@@ -101,6 +109,12 @@ def nothing_found(invocation: Invocation) -> NotFoundError:
     return NotFoundError(
         f"there is no entry {invocation.word('ENTRY')} that you may see", "corral audit ls shows the last ones"
     )
+
+
+def _left_out(count: int, directory: str) -> str:
+    lines = "1 line was left out that is no entry" if count == 1 else f"{count} lines were left out that are no entries"
+    verify = f"corral audit verify --directory {directory}" if directory else "corral audit verify"
+    return f"{lines}: edited, or torn by a crash. {verify} says where"
 
 
 def _time(moment: float | None) -> str:

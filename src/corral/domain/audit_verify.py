@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from corral.domain import audit, audit_checkpoints
-from corral.domain.audit import GENESIS, OPENED, RECOVERED, Entry
+from corral.domain.audit import CLOSED, GENESIS, OPENED, RECOVERED, Entry
 from corral.domain.audit_checkpoints import ANCHOR, Check, Signed, Statement
 from corral.domain.audit_sequence import (
     CUT_OFF,
     FORGED,
     MOST_FLAWS,
+    REMOVED,
     REORDERED,
     REPLACED,
     TORN,
@@ -44,7 +45,7 @@ class Report:
     checkpoints: int
     #: Up to this entry a valid signature vouches for the trail; what comes after it has hashes alone.
     signed_through: int
-    #: Entries up to this one were dropped because of their age, as an anchor says; 0 if none was.
+    #: Entries up to this one were dropped because of age or size, as an anchor says; 0 if none was.
     dropped_through: int
     flaws: list[Flaw]
     #: Flaws that are not listed because there are too many.
@@ -75,8 +76,8 @@ class _Vouched:
 
 
 class Verification:
-    """One verification. Hand over what the daemon says, the anchor, the checkpoints, those from elsewhere, then the
-    segments in order."""
+    """One verification. Hand over what the daemon says, the anchor, checkpoints from elsewhere, those of the trail,
+    then the segments in order."""
 
     def __init__(self, check: Check) -> None:
         self._check = check
@@ -96,8 +97,9 @@ class Verification:
         self._remarks: list[str] = []
         self._named = 0
         self._first_line = False
+        self._lacks = ""
         self._first = self._count = self._signed_through = 0
-        self._diverged = self._has_key = False
+        self._diverged = self._has_key = self._rests = self._is_closed = False
 
     # Statements
 
@@ -144,18 +146,27 @@ class Verification:
         if said.silence:
             self._remarks.append(said.silence)
 
+    def remark(self, said: str) -> None:
+        """Something that is worth knowing, and no flaw."""
+        self._remarks.append(said)
+
     def key(self) -> None:
         """The key of the trail is there: it is made when there is an entry."""
         self._has_key = True
 
+    def rests(self) -> None:
+        """Nobody writes to the trail."""
+        self._rests = True
+
     # Entries
 
-    def segment(self, named: int) -> None:
-        """The next file of entries, whose name says that it begins with the entry `named`."""
+    def segment(self, named: int, *, lacks: str = "") -> None:
+        """The next file of entries, whose name says that it begins with the entry `named`. `lacks` is the file of its
+        checkpoints, if that is not there."""
         if self._entries is None:
             self._entries = self._entry_chain(named)
         self._end_segment()
-        self._named, self._first_line = named, True
+        self._named, self._first_line, self._lacks = named, True, lacks
 
     def entry(self, place: Place, line: bytes, *, ended: bool = True) -> None:
         """The next line of that file. `ended` is False if it has no end."""
@@ -181,7 +192,7 @@ class Verification:
         """That was all of it: what it comes to."""
         if self._checkpoints is not None:
             self._checkpoints.end()
-        self._end_segment()
+        self._end_segment(is_last=True)
         if self._entries is not None:
             self._entries.end()
         dropped = self._anchor.number if self._anchor is not None else 0
@@ -207,7 +218,13 @@ class Verification:
             remarks=self._remarks,
         )
 
-    def _end_segment(self) -> None:
+    def _end_segment(self, *, is_last: bool = False) -> None:
+        is_dropped = self._anchor is not None and self._named <= self._anchor.number
+        # It is made before the first entry is written, and dropped before the file of entries is.
+        if self._lacks and not is_dropped and not (is_last and self._first_line):
+            place = Place(file=self._lacks, line=0)
+            message = f"{self._lacks} is gone: the checkpoints of the entries from {self._named} on"
+            self._flaw(REMOVED, place, self._named, message)
         if self._first_line:
             message = f"the file of entries from {self._named} on is empty: a crash has left it so, or a cut"
             self._remarks.append(message)
@@ -223,6 +240,7 @@ class Verification:
                 since = f"entries after {self._signed_through}" if self._signed_through else "entries"
                 message = f"{place}: entry {entry.number} is not the one that {vouched.words}"
                 self._flaw(REPLACED, place, entry.number, f"{message}: {since} were replaced")
+        self._is_closed = entry.note.verb == CLOSED
         detail = entry.note.detail
         if entry.note.verb == RECOVERED and len(self._told) < MOST_FLAWS:
             self._told.add(tuple(detail.get(name) for name in ("file", "line", "bytes", "sha256")))
@@ -249,11 +267,17 @@ class Verification:
             self._flaw(CUT_OFF, place, last + 1, f"{where}{which} cut off after this line: {words} entry {beyond}")
         elif not self._count and self._has_key:
             self._flaw(CUT_OFF, place, 1, "there is the key of a trail, and not one entry: all of them were removed")
+        if self._count and self._rests and not self._is_closed:
+            self._remarks.append(
+                "the writer did not end in order: it was killed, its last entries were cut off, or this is a copy from "
+                "when it wrote"
+            )
         if self._count and not self._digests:
             self._flaw(CUT_OFF, place, last, f"{place}: there are entries, and not one checkpoint of them")
 
     def _look_at_shipped(self) -> None:
         latest = max(self._digests, default=self._anchor.checkpoint if self._anchor is not None else 0)
+        digests = {kept.statement.checkpoint: kept.digest for _, kept in self._shipped}
         for place, kept in self._shipped:
             statement = kept.statement
             if statement.kind == ANCHOR:
@@ -266,6 +290,10 @@ class Verification:
             elif number > latest:
                 message = f"{place}: checkpoint {number} is not in the trail any more: it was cut off"
                 self._flaw(CUT_OFF, place, statement.number, message)
+            elif digests.get(number - 1, statement.previous) != statement.previous:
+                # The trail may have dropped both by now.
+                message = f"{place}: checkpoint {number} does not follow the checkpoint {number - 1} that was kept"
+                self._flaw(REPLACED, place, statement.number, message)
 
     def _is_told(self, odd: Odd) -> bool:
         """True if the trail itself tells of what a crash left there."""

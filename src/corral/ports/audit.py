@@ -17,6 +17,8 @@ class Reached:
     number: int
     #: How many entries no signature vouches for yet.
     unsigned: int
+    #: A checkpoint that was signed on the way, at the end of a file.
+    to_ship: bytes | None = None
 
 
 class AuditTrail(Protocol):
@@ -42,7 +44,10 @@ class AuditTrail(Protocol):
         ...
 
     async def checkpoint(self) -> bytes | None:
-        """Sign all that was appended before: the line to ship, or None if nothing is new."""
+        """Sign all that was appended before: the line to ship, or None if nothing is new.
+
+        The first time it can be the one that was signed when the trail was opened.
+        """
         ...
 
     async def last(self, count: int, fits: Callable[[Entry], bool]) -> list[Entry]:

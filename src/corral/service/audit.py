@@ -277,6 +277,7 @@ class Audit:
                     return
                 self._trouble = None
                 self._settle(line, reached)
+                self._ship(reached.to_ship)
                 if reached.unsigned >= self._terms.checkpoint_entries:
                     await self._checkpoint()
         finally:
@@ -315,6 +316,10 @@ class Audit:
         self._trouble = error
 
     # Checkpoints
+
+    async def begin(self) -> None:
+        """Have the checkpoint shipped that was signed when the trail was opened."""
+        await self._checkpoint()
 
     def _checkpoint_in_time(self) -> None:
         self._checkpoint_timer = None

@@ -6,14 +6,17 @@ import asyncio
 import logging
 
 from corral.background import Background
-from corral.domain.errors import CorralError
+from corral.domain.errors import BrokenTrailError, CorralError
 from corral.ports.audit import Ship
 
 log = logging.getLogger("corral.audit")
 
 
 class Shipping:
-    """Hands checkpoints to `ship` in threads, one at a time. What fails is logged once, and tried with the next one."""
+    """Hands checkpoints to `ship` in threads, one at a time. What fails is logged once, and tried with the next one.
+
+    What was shipped before and tells of another trail is logged as critical.
+    """
 
     def __init__(self, ship: Ship) -> None:
         self._ship = ship
@@ -41,9 +44,10 @@ class Shipping:
                 await asyncio.to_thread(self._ship, line)
             except CorralError as error:
                 if str(error) != self.trouble:
-                    log.warning("a checkpoint of the audit trail was not shipped: %s (%s)", error, error.remedy)
+                    level = logging.CRITICAL if isinstance(error, BrokenTrailError) else logging.WARNING
+                    log.log(level, "a checkpoint of the audit trail was not shipped: %s (%s)", error, error.remedy)
                 self.trouble = str(error)
-                return
+                continue
             if self.trouble:
                 log.info("checkpoints of the audit trail are shipped again")
             self.trouble = ""

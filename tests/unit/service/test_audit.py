@@ -1,7 +1,9 @@
 """The audit as a use case: what is waited for, what is refused, and what is kept when the disk takes nothing."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +13,12 @@ from corral.adapters.audit.writer import TrailWriter
 from corral.domain.audit import Entry, Note, Target
 from corral.domain.audit_filter import EVERYTHING, Wanted
 from corral.domain.audit_terms import AuditTerms
-from corral.domain.errors import CorralError, RefusedError
+from corral.domain.errors import BrokenTrailError, CorralError, RefusedError
 from corral.ports.audit import Reached
 from corral.service import audit as service
 from corral.service.audit import LOST, RESUMED, Audit
 from corral.service.audit_shipping import Shipping
-from tests.support.audit import ANN, TERMS, Clock, entries
+from tests.support.audit import ANN, TERMS, Clock, checkpoints, entries, lines, segments
 
 _ON = Target(kind="agent", team="shop", agent="docs")
 
@@ -150,6 +152,64 @@ def test_checkpoints_come_after_so_many_entries_and_are_shipped(tmp_path: Path) 
     assert report.ok
     assert report.checkpoints >= 4
     assert shipped[-1] in next(iter((tmp_path / "t").glob("*.checkpoints"))).read_bytes()
+
+
+def test_checkpoints_of_the_opening_and_of_ends_of_files_are_shipped_as_well(tmp_path: Path) -> None:
+    shipped: list[bytes] = []
+    terms = replace(TERMS, checkpoint_entries=1000)
+
+    async def run() -> None:
+        trail = await TrailWriter.open(str(tmp_path / "t"), terms, Clock(), {})
+        shipping = Shipping(shipped.append)
+        audit = Audit(trail, terms, Clock(), shipping)
+        await audit.begin()
+        await shipping.close()
+        assert len(shipped) == 1
+        while len(segments(tmp_path / "t")) < 3:
+            await audit.decided(ANN, "send", _ON, allowed=True)
+            await shipping.close()
+        assert len(shipped) == 3
+        await audit.close()
+
+    asyncio.run(run())
+    assert shipped == [line.data for line in lines(checkpoints(tmp_path / "t"))]
+
+
+def test_evidence_of_another_trail_is_told_loudly(caplog: pytest.LogCaptureFixture) -> None:
+    def ship(line: bytes) -> None:
+        raise BrokenTrailError("it was shipped before, and is another one") if line == b"1" else CorralError("no room")
+
+    async def run() -> None:
+        shipping = Shipping(ship)
+        for line in (b"1", b"2"):
+            shipping.ship(line)
+            await shipping.close()
+
+    asyncio.run(run())
+    assert [record.levelname for record in caplog.records] == ["CRITICAL", "WARNING"]
+
+
+def test_a_checkpoint_that_waits_is_tried_when_the_one_before_it_failed() -> None:
+    taken: list[bytes] = []
+
+    async def run() -> None:
+        shipping = Shipping(ship)
+        shipping.ship(b"1")
+        await asyncio.to_thread(begun.wait, 10)
+        shipping.ship(b"2")
+        waits.set()
+        await shipping.close()
+
+    def ship(line: bytes) -> None:
+        begun.set()
+        waits.wait(10)
+        if line == b"1":
+            raise CorralError("nobody takes it")
+        taken.append(line)
+
+    begun, waits = threading.Event(), threading.Event()
+    asyncio.run(run())
+    assert taken == [b"2"]
 
 
 def test_the_newest_checkpoint_is_shipped_when_that_works_again() -> None:

@@ -79,7 +79,11 @@ def find(directory: Directory) -> Ends:
         if last is not None:
             break
     newest: Signed | None = None
-    for start in reversed(directory.numbers(CHECKPOINTS)):
+    signed = directory.numbers(CHECKPOINTS)
+    if numbers and numbers[-1] not in signed and directory.size(segment_name(numbers[-1])):
+        # It is made before the first entry: no crash leaves a file of entries without it.
+        raise RefusedError(f"{directory.path_of(numbers[-1], CHECKPOINTS)} was removed", ELSEWHERE)
+    for start in reversed(signed):
         newest = _end_of(directory, segment_name(start, CHECKPOINTS), audit_checkpoints.read, torn, unended)
         if newest is not None:
             break
@@ -178,15 +182,22 @@ def _anchor(directory: Directory) -> Signed | None:
     return anchor
 
 
-def _refuse_if_cut(directory: Directory, number: int, digest: str, vouched: Signed) -> None:
+def is_cut(number: int, digest: str, vouched: Signed) -> str:
+    """In words what was done to a trail that ends so, if a statement vouches for more, or for another end; else
+    empty."""
     signed = vouched.statement
     if number > signed.number or (number == signed.number and digest == signed.hash):
-        return
-    what = f"entries after {number} were cut off" if number < signed.number else f"entry {number} was replaced"
-    raise RefusedError(
-        f"{directory.path}: {what}: {signed.kind} {signed.checkpoint} vouches for entry {signed.number}",
-        ELSEWHERE,
-    )
+        return ""
+    return f"entries after {number} were cut off" if number < signed.number else f"entry {number} was replaced"
+
+
+def _refuse_if_cut(directory: Directory, number: int, digest: str, vouched: Signed) -> None:
+    if what := is_cut(number, digest, vouched):
+        signed = vouched.statement
+        raise RefusedError(
+            f"{directory.path}: {what}: {signed.kind} {signed.checkpoint} vouches for entry {signed.number}",
+            ELSEWHERE,
+        )
 
 
 def _torn(name: str, line: bytes, before: int) -> Torn:

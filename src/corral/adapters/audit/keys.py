@@ -7,11 +7,12 @@ import os
 import stat
 from collections.abc import Iterable
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from corral.adapters.audit.files import Directory
+from corral.domain.audit_checkpoints import Signed
 from corral.domain.errors import RefusedError, WrongUseError
 
 PRIVATE, PUBLIC = "signing.key", "signing.pub"
@@ -51,6 +52,12 @@ class SigningKey:
         """The signature of a message."""
         return self._key.sign(message)
 
+    def has_signed(self, statement: Signed) -> bool:
+        """True if this key signed the statement."""
+        return PublicKeys([self._key.public_key()]).check(
+            statement.statement.key, statement.message, statement.signature
+        )
+
 
 class PublicKeys:
     """Keys to check signatures with, by their ids."""
@@ -81,15 +88,30 @@ def public_pem(key: Ed25519PublicKey) -> bytes:
     return key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
 
 
-def read_public(data: bytes, where: str) -> Ed25519PublicKey:
+def read_public(data: bytes, where: str, remedy: str = "corral audit key prints one") -> Ed25519PublicKey:
     """The public key that a file holds; `WrongUseError` if it is none."""
     try:
         key = serialization.load_pem_public_key(data)
-    except (ValueError, TypeError) as error:
-        raise WrongUseError(f"{where} is no public key in PEM", "corral audit key prints one") from error
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise WrongUseError(f"{where} is no public key in PEM", remedy) from error
     if not isinstance(key, Ed25519PublicKey):
-        raise WrongUseError(f"{where} is no Ed25519 key", "corral audit key prints one")
+        raise WrongUseError(f"{where} is no Ed25519 key", remedy)
     return key
+
+
+def read_own(data: bytes, directory: Directory) -> Ed25519PublicKey:
+    """The public key beside a trail, which its writer puts back at its next start if it is none."""
+    return read_public(
+        data,
+        os.path.join(directory.path, PUBLIC),
+        "look who changed it. Give the key that you kept, with --key; or start the daemon again, which writes it anew "
+        f"from {PRIVATE}",
+    )
+
+
+def is_keyed(directory: Directory) -> bool:
+    """True if a trail was begun: its key is there, or a half of it. The halves come after the first entry."""
+    return not {PRIVATE, PUBLIC}.isdisjoint(os.listdir(directory.handle))
 
 
 def public_of(directory: Directory) -> bytes | None:

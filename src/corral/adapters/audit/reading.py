@@ -20,8 +20,13 @@ class Reader:
         #: The segment, and how far in it; None before the first.
         self._segment: int | None = None
         self._offset = 0
-        #: Lines that are no entries, and were left out.
-        self.unreadable = 0
+        #: Where lines are that are no entries, and were left out: segment and offset.
+        self._unreadable: set[tuple[int, int]] = set()
+
+    @property
+    def unreadable(self) -> int:
+        """How many lines of what was looked at are no entries, and were left out."""
+        return len(self._unreadable)
 
     def close(self) -> None:
         """Let go of the directory."""
@@ -55,10 +60,11 @@ class Reader:
             for line, ended in self._lines(self._segment, self._offset):
                 if not ended:
                     break  # it is just being written
+                at = (self._segment, self._offset)
                 self._offset += len(line) + 1
                 entry = audit.read(line)
                 if isinstance(entry, str):
-                    self.unreadable += 1
+                    self._unreadable.add(at)
                 else:
                     yield entry
             if not later:

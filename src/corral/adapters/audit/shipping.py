@@ -1,14 +1,19 @@
-"""Taking checkpoints off the host: to a program, on its standard input, or into a directory, a file each."""
+"""Taking checkpoints off the host: to a program, on its standard input, or into a directory, a file each.
+
+What is in the directory is evidence, and stays as it is: another checkpoint of the same number does not replace it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Sequence
 
 from corral.adapters.audit.files import write_all
+from corral.adapters.audit.shipped import name_of
 from corral.domain import audit_checkpoints
-from corral.domain.errors import CorralError
+from corral.domain.errors import BrokenTrailError, CorralError
 
 #: Longer than it takes to hand a line to somebody who is there.
 _SECONDS = 20.0
@@ -25,26 +30,28 @@ class Shipper:
         self._directory = directory
 
     def __call__(self, line: bytes) -> None:
-        """Ship one; `CorralError` says which way failed. To ship it again does no harm."""
-        if self._directory:
-            self._put(line)
-        if self._command:
-            self._give(line)
+        """Ship one; `CorralError` says which way failed, and the other one was tried all the same. To ship it again
+        does no harm. `BrokenTrailError` if another checkpoint of that number was shipped before, which stays."""
+        try:
+            if self._command:
+                self._give(line)
+        finally:
+            if self._directory:
+                self._put(line)
 
     def _put(self, line: bytes) -> None:
         signed = audit_checkpoints.read(line.removesuffix(b"\n"))
         assert not isinstance(signed, str), "the trail ships what it signed"
         number = signed.statement.checkpoint
-        path = os.path.join(self._directory, f"checkpoint-{number:020d}.json")
-        new = f"{path}.new"
+        path = os.path.join(self._directory, name_of(number))
         try:
-            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-            try:
-                write_all(handle, line)
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-            os.rename(new, path)
+            if not _is_put(path, line) and _contents(path) != line:
+                raise BrokenTrailError(
+                    f"{path} was shipped before, and is another checkpoint than the one that was signed now: the trail "
+                    "was put back to an earlier state, or another one is shipped to the same directory",
+                    f"corral audit verify --checkpoints {self._directory} says more. Keep the trail and that directory "
+                    "as they are, elsewhere",
+                )
         except OSError as error:
             raise CorralError(
                 f"checkpoint {number} could not be put into {self._directory}: {error.strerror}",
@@ -72,3 +79,32 @@ class Shipper:
         if done.returncode != 0:
             said = done.stderr[-_LAST_WORDS:].decode("utf-8", "replace").strip()
             raise CorralError(f"{program}: exit code {done.returncode}{': ' + said if said else ''}", remedy)
+
+
+def _is_put(path: str, line: bytes) -> bool:
+    """Put a file there, whole or not at all; False if there is one already."""
+    if os.path.lexists(path):
+        return False
+    # With a dot before it, it is no checkpoint for whoever looks meanwhile, nor if a crash leaves it.
+    new = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.new")
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    try:
+        write_all(handle, line)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    try:
+        os.link(new, path)  # where `rename` would replace what somebody has put there since
+    except FileExistsError:
+        return False
+    except OSError:
+        os.rename(new, path)  # a file system that has no links
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new)
+    return True
+
+
+def _contents(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(audit_checkpoints.LONGEST_STATEMENT + 2)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from corral.adapters.audit import ends, retention
+from corral.adapters.audit import ends, retention, shipped
 from corral.adapters.audit.files import CHECKPOINTS, Directory, cannot_be_written, segment_name, write_all
 from corral.adapters.audit.keys import SigningKey
 from corral.domain.audit import CLOSED, ITSELF, OPENED, RECOVERED, Note, Target, sealed
@@ -78,6 +78,8 @@ class Trail:
         self._changing = threading.Lock()
         #: Why nothing more can be written by this process.
         self._broken: CorralError | None = None
+        #: The newest checkpoint, until somebody takes it to be shipped.
+        self._unshipped: bytes | None = None
         #: A write could be taken back neither: what is left of it has to be marked first.
         self._torn = False
 
@@ -85,8 +87,9 @@ class Trail:
     def open(cls, path: str, terms: AuditTerms, now: Callable[[], float], about: Mapping[str, object]) -> Trail:
         """Go on with the trail at `path`, or begin one; `about` joins the entry that tells of it.
 
-        What a crash left behind is told of in the trail. Raises `RefusedError` if the trail is not as this program
-        leaves one, in a way that no crash explains: then nothing is written to it.
+        What a crash left behind is told of in the trail. Raises `RefusedError` or `BrokenTrailError` if the trail is
+        not as this program leaves one, in a way that no crash explains, or if it is not the one that the newest shipped
+        checkpoint vouches for: then no entry is written to it.
         """
         directory = Directory.make(path)
         try:
@@ -108,6 +111,8 @@ class Trail:
                 f"{self._directory.path} has the key of an audit trail and not one entry of it: they were removed",
                 ends.ELSEWHERE,
             )
+        if self._terms.checkpoint_directory:
+            shipped.refuse_if_put_back(self._directory, end, self._key, self._terms.checkpoint_directory)
         self.head = (end.number, end.hash)
         self.signed, self._checkpoint, self._digest = end.signed, end.checkpoint, end.digest
         if end.segment is None:
@@ -240,10 +245,15 @@ class Trail:
 
     # Checkpoints
 
-    def checkpoint(self) -> bytes | None:
-        """Sign what is there, once it is on the disk: the line to ship. None if nothing is new since the last one."""
+    def to_ship(self) -> bytes | None:
+        """The newest checkpoint, also one of the opening or of the end of a file; None if it was taken before."""
+        line, self._unshipped = self._unshipped, None
+        return line
+
+    def checkpoint(self) -> None:
+        """Sign what is there, once it is on the disk; nothing if nothing is new since the last one."""
         if not self.unsigned:
-            return None
+            return
         if self._torn:
             self._mend()
         self.sync()
@@ -262,7 +272,7 @@ class Trail:
         except OSError as error:
             raise cannot_be_written(self._directory.path, error) from error
         self.signed, self._checkpoint, self._digest = statement.number, statement.checkpoint, digest
-        return line
+        self._unshipped = line
 
     def _write_checkpoint(self, line: bytes) -> None:
         size = os.fstat(self._checkpoints).st_size
@@ -335,18 +345,16 @@ class Trail:
 
     # The end
 
-    def close(self) -> bytes | None:
-        """Sign what is there, and let go of it: the line to ship, if there is one."""
-        line = None
+    def close(self) -> None:
+        """Sign what is there, and let go of it."""
         try:
             if self._broken is None:
                 self.append([self._own(CLOSED, {})])
-                line = self.checkpoint()
+                self.checkpoint()
         finally:
             os.close(self._handle)
             os.close(self._checkpoints)
             self._directory.close()
-        return line
 
     def _own(self, verb: str, detail: Mapping[str, object]) -> Note:
         return Note(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from corral.adapters.audit.elsewhere import Elsewhere
 from corral.adapters.audit.files import ANCHOR_FILE, CHECKPOINTS, Directory, segment_name
-from corral.adapters.audit.keys import PublicKeys, public_of, read_public
+from corral.adapters.audit.keys import PublicKeys, is_keyed, public_of, read_own, read_public
 from corral.domain.audit import LONGEST_LINE
 from corral.domain.audit_checkpoints import LONGEST_STATEMENT
 from corral.domain.audit_sequence import Place
@@ -21,71 +21,65 @@ _LARGEST_KEY = 4096
 _NOBODY = Writer()
 
 
-def verify(path: str, *, shipped: str = "", keys: Sequence[str] = (), writer: Writer = _NOBODY) -> Report:
+def verify(
+    path: str, *, shipped: str = "", configured: str = "", keys: Sequence[str] = (), writer: Writer = _NOBODY
+) -> Report:
     """Verify the trail at `path`: against its own checkpoints, against those in the file or directory `shipped`, and
     against what the daemon says that writes it.
 
-    Signatures are checked with the public keys in the files `keys`; without any, with the one beside the trail.
+    Where nobody says `shipped`, those in the directory `configured` are taken, as far as there are any and they can be
+    read; a remark says so. If nothing is in what is said, that is a `WrongUseError`: nobody is to believe that it was
+    compared. Signatures are checked with the public keys in the files `keys`; without any, with the one beside the
+    trail.
     """
+    looked_in = Elsewhere(shipped or configured, is_said=bool(shipped))
     directory = Directory.look(path)
     try:
         known = PublicKeys([read_public(_read(key), key) for key in keys] or _own_keys(directory))
-        report = _once(directory, known, shipped, writer)
+        report = _once(directory, known, looked_in, writer)
         for _ in range(_LOOKS - 1):
             if report.ok or not directory.is_written_to():
                 break
-            report = _once(directory, known, shipped, writer)
+            report = _once(directory, known, looked_in, writer)
         return report
     finally:
         directory.close()
 
 
-def _once(directory: Directory, keys: PublicKeys, shipped: str, writer: Writer) -> Report:
+def _once(directory: Directory, keys: PublicKeys, elsewhere: Elsewhere, writer: Writer) -> Report:
     verification = Verification(keys.check)
+    rests = not directory.is_written_to()
     verification.writer(writer)
-    if public_of(directory) is not None:
+    if is_keyed(directory):
         verification.key()
     anchor = directory.read(ANCHOR_FILE, LONGEST_STATEMENT + 2)
     if anchor is not None:
         verification.anchor(Place(file=ANCHOR_FILE, line=1), anchor.removesuffix(b"\n"))
-    # Checkpoints first: entries that come meanwhile are more than these vouch for, and never less.
+    # Those elsewhere first, and checkpoints before entries: what comes meanwhile is more than these vouch for, and
+    # never less.
+    for place, line in elsewhere.statements():
+        verification.shipped(place, line)
+    if said := elsewhere.remark():
+        verification.remark(said)
     for start in directory.numbers(CHECKPOINTS):
         name = segment_name(start, CHECKPOINTS)
         for at, (line, ended) in enumerate(directory.lines(name, LONGEST_STATEMENT), 1):
             verification.checkpoint(Place(file=name, line=at), line, ended=ended)
-    for place, line in _shipped(shipped):
-        verification.shipped(place, line)
-    for start in directory.numbers():
+    starts = directory.numbers()
+    signed = set(directory.numbers(CHECKPOINTS))
+    for start in starts:
         name = segment_name(start)
-        verification.segment(start)
+        verification.segment(start, lacks="" if start in signed else segment_name(start, CHECKPOINTS))
         for at, (line, ended) in enumerate(directory.lines(name, LONGEST_LINE), 1):
             verification.entry(Place(file=name, line=at), line, ended=ended)
+    if rests and not directory.is_written_to():
+        verification.rests()
     return verification.end()
-
-
-def _shipped(path: str) -> Iterator[tuple[Place, bytes]]:
-    """The statements in a file, one a line, or in all files of a directory."""
-    if not path:
-        return
-    files = [path]
-    if os.path.isdir(path):
-        files = [os.path.join(path, name) for name in sorted(os.listdir(path)) if not name.startswith(".")]
-    for file in files:
-        try:
-            reading = open(file, "rb")  # noqa: SIM115 - closed below
-        except FileNotFoundError:
-            raise NotFoundError(f"there are no checkpoints at {file}", "give the file that they were kept in") from None
-        with reading:
-            at = 0
-            while line := reading.readline(LONGEST_STATEMENT + 1):
-                at += 1
-                if line.strip():
-                    yield Place(file=file, line=at), line.removesuffix(b"\n")
 
 
 def _own_keys(directory: Directory) -> list[Ed25519PublicKey]:
     data = public_of(directory)
-    return [] if data is None else [read_public(data, f"the public key in {directory.path}")]
+    return [] if data is None else [read_own(data, directory)]
 
 
 def _read(path: str) -> bytes:

@@ -66,18 +66,20 @@ class TrailWriter:
     def _append(self, notes: Sequence[Note]) -> Reached:
         with self._lock:
             self._trail.append(notes)
-            return self._reached()
+            return self._reached(self._trail.to_ship())
 
-    def _reached(self) -> Reached:
-        return Reached(number=self._trail.number, unsigned=self._trail.unsigned)
+    def _reached(self, to_ship: bytes | None = None) -> Reached:
+        return Reached(number=self._trail.number, unsigned=self._trail.unsigned, to_ship=to_ship)
 
     def _checkpoint(self) -> bytes | None:
         with self._lock:
-            return self._trail.checkpoint()
+            self._trail.checkpoint()
+            return self._trail.to_ship()
 
     def _close(self) -> bytes | None:
         with self._lock:
-            return self._trail.close()
+            self._trail.close()
+            return self._trail.to_ship()
 
     async def sync(self) -> int:
         """See the port."""

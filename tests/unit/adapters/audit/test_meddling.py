@@ -1,17 +1,20 @@
 """Files that are meddled with under the daemon that writes them, and what it knows of their end."""
 
 import os
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from corral.adapters.audit.trail import Trail
 from corral.adapters.audit.verifying import verify
-from corral.domain.audit_sequence import CUT_OFF, REPLACED
+from corral.domain.audit_sequence import CUT_OFF, REMOVED, REPLACED
 from corral.domain.audit_terms import AuditTerms
 from corral.domain.audit_verify import Writer
-from corral.domain.errors import BrokenTrailError
-from tests.support.audit import TERMS, Clock, entries, note, segments, write
+from corral.domain.errors import BrokenTrailError, RefusedError, WrongUseError
+from corral.wiring_audit import public_key
+from tests.support.audit import TERMS, Clock, checkpoints, entries, note, segments, write
 
 
 @pytest.fixture
@@ -28,6 +31,80 @@ def test_a_key_without_any_entry_does_not_hold_and_is_not_gone_on_with(trail: Pa
     assert (flaw.what, flaw.number) == (CUT_OFF, 1)
     with pytest.raises(BrokenTrailError, match="not one entry"):
         Trail.open(str(trail), TERMS, Clock(), {})
+
+
+def test_a_private_key_alone_is_a_key_without_any_entry(trail: Path) -> None:
+    for path in trail.iterdir():
+        if path.name != "signing.key":
+            path.unlink()
+    (flaw,) = verify(str(trail)).flaws
+    assert (flaw.what, flaw.number) == (CUT_OFF, 1)
+
+
+@pytest.mark.parametrize("at", [0, 1, -1])
+def test_a_file_of_checkpoints_that_is_gone_is_found(trail: Path, at: int) -> None:
+    path = checkpoints(trail)[at]
+    path.unlink()
+    flaws = verify(str(trail)).flaws
+    assert (REMOVED, path.name, int(path.stem)) in {(flaw.what, flaw.file, flaw.number) for flaw in flaws}
+
+
+def test_nothing_is_written_behind_entries_whose_file_of_checkpoints_is_gone(trail: Path) -> None:
+    path = checkpoints(trail)[-1]
+    path.unlink()
+    with pytest.raises(RefusedError, match=f"{path.name} was removed"):
+        Trail.open(str(trail), TERMS, Clock(), {})
+    assert not path.exists()
+
+
+def test_a_writer_that_was_killed_before_it_made_that_file_is_remarked_on(trail: Path) -> None:
+    last = list(entries(trail))[-1].number
+    (trail / f"{last + 1:020d}.jsonl").touch(0o600)
+    report = verify(str(trail))
+    assert report.ok
+    assert any("is empty: a crash has left it so" in said for said in report.remarks)
+    write(trail, 1)
+    assert verify(str(trail)).remarks == []
+
+
+def test_files_of_entries_that_are_half_dropped_miss_nothing(trail: Path) -> None:
+    """As a crash leaves it: of the oldest, the file of checkpoints went first."""
+    before = {path: path.read_bytes() for path in (*segments(trail), *checkpoints(trail))}
+    oldest = checkpoints(trail)[0]
+    write(trail, 1, terms=replace(TERMS, keep_size=1))
+    for path, data in before.items():
+        if path != oldest and not path.exists():
+            path.write_bytes(data)
+    assert segments(trail)[0].stem == oldest.stem
+    assert verify(str(trail)).ok
+
+
+def test_a_writer_that_did_not_end_in_order_is_remarked_on_once_it_is_gone(trail: Path, tmp_path: Path) -> None:
+    def is_remarked_on(path: Path) -> bool:
+        return any("did not end in order" in said for said in verify(str(path)).remarks)
+
+    assert not is_remarked_on(trail)
+    writing = Trail.open(str(trail), TERMS, Clock(), {})
+    assert not is_remarked_on(trail)
+    shutil.copytree(trail, tmp_path / "copy")
+    writing.close()
+    assert not is_remarked_on(trail)
+    assert is_remarked_on(tmp_path / "copy")
+
+
+@pytest.mark.parametrize("junk", [b"", b"\xff\xfe junk", b"-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n"])
+def test_junk_in_the_place_of_the_public_key_has_a_remedy_that_works(trail: Path, tmp_path: Path, junk: bytes) -> None:
+    kept = tmp_path / "kept.pub"
+    shutil.copy(trail / "signing.pub", kept)
+    (trail / "signing.pub").write_bytes(junk)
+    for look in (lambda: verify(str(trail)), lambda: public_key(str(trail))):
+        with pytest.raises(WrongUseError, match=r"signing\.pub is no") as wrong:
+            look()
+        assert "with --key; or start the daemon again" in wrong.value.remedy
+    assert verify(str(trail), keys=[str(kept)]).ok
+    write(trail, 1)
+    assert verify(str(trail)).ok
+    assert public_key(str(trail)) == kept.read_bytes()
 
 
 @pytest.mark.parametrize("how", ["removed", "emptied", "shortened"])

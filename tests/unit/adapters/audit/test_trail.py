@@ -6,6 +6,8 @@ import resource
 import shutil
 import signal
 import stat
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +23,10 @@ from corral.adapters.audit.trail import Trail
 from corral.adapters.audit.verifying import verify
 from corral.domain import audit
 from corral.domain.audit import CLOSED, GENESIS, OPENED, RECOVERED
+from corral.domain.audit_filter import EVERYTHING
 from corral.domain.audit_sequence import CUT_OFF, TORN
 from corral.domain.errors import RefusedError
+from corral.wiring_audit import entries as following
 from tests.support.audit import (
     TERMS,
     Clock,
@@ -333,6 +337,41 @@ def test_the_last_entries_are_found_from_the_end(tmp_path: Path) -> None:
     first = next(iter(reader.entries()))
     assert 1 < first.number <= fifth.number
     reader.close()
+
+
+def test_every_line_that_cannot_be_read_is_counted_once(tmp_path: Path) -> None:
+    write(tmp_path / "t", 15)
+    for path in segments(tmp_path / "t"):
+        first, *_ = lines([path])  # the reader looks at it from the segment before as well
+        put_back(first, [first.data.replace(b'"allowed"', b'"allowes"')])
+    for read in (lambda reader: list(reader.entries()), lambda reader: reader.last(100, lambda _: True)):
+        reader = Reader(str(tmp_path / "t"))
+        assert len(read(reader)) == 17 - 3
+        assert list(reader.entries()) == []
+        assert reader.unreadable == 3
+        reader.close()
+
+
+def test_whoever_follows_is_told_of_a_line_that_cannot_be_read_when_it_comes(tmp_path: Path) -> None:
+    write(tmp_path / "t", 1)
+    told: list[int] = []
+    found = following(str(tmp_path / "t"), EVERYTHING, last=None, after=0, follow=True, unreadable=told.append)
+    *_, last = (next(found) for _ in range(3))
+    first, digest = audit.sealed(4, note(1), last.hash)
+    second, _ = audit.sealed(5, note(2), digest)
+
+    def grow() -> None:
+        for data in (b"by the way\n" + first, second):
+            time.sleep(0.2)
+            with segments(tmp_path / "t")[-1].open("ab") as file:
+                file.write(data)
+
+    growing = threading.Thread(target=grow)
+    growing.start()
+    assert [next(found).number, next(found).number] == [4, 5]
+    assert told == [1]
+    growing.join()
+    found.close()
 
 
 def test_a_line_that_is_being_written_is_not_read(tmp_path: Path) -> None:
