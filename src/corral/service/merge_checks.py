@@ -12,7 +12,7 @@ from corral.domain.leases import EXCLUSIVE
 from corral.domain.merge_records import Merge
 from corral.domain.records import Team
 from corral.domain.timestamps import timestamp
-from corral.domain.told_names import told_name
+from corral.domain.told_names import told_name, told_pattern
 from corral.domain.writes import NoAccess
 from corral.repository import BRANCHES
 from corral.service.lease_claims import Asking, realm_of
@@ -80,7 +80,7 @@ class MergeChecks:
         """Too many files to look at one by one: nobody else may hold anything alone."""
         for lease in self._leases.of_realm(realm_of(team)):
             if lease.claim.mode == EXCLUSIVE and lease.claim.party.name != merge.party:
-                holder, pattern = lease.claim.party.name, lease.claim.patterns[0].text
+                holder, pattern = lease.claim.party.name, told_pattern(lease.claim.patterns[0].text)
                 raise RefusedError(
                     f"{merge.branch} changes too many files to look at each, and {holder} holds {pattern}",
                     "wait until nobody holds anything, or merge in smaller parts",
@@ -117,7 +117,7 @@ def _refusal(merge: Merge, found: Sequence[Refused]) -> RefusedError:
     first = found[0]
     if isinstance(first.refusal, NoAccess):
         return _no_access(merge, merge.party, first.refusal, len(found) - 1)
-    lease, pattern, lost = first.refusal.lease, first.refusal.pattern.text, first.refusal.lost
+    lease, pattern, lost = first.refusal.lease, told_pattern(first.refusal.pattern.text), first.refusal.lost
     holder = lease.claim.party.name
     shown = told_name(first.refusal.path)
     changes = f"{merge.branch} changes {shown}{f' and {len(found) - 1} more' if len(found) > 1 else ''}"
