@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.security.trap import TRICKS, caught, set_trap
 from tests.lab.support.shared import HELPER, add_member, as_daemon, ask, ask_raw, refusal, shared_server, system, tidy
 from tests.lab.support.users import User, cgroup
 from tests.support.waiting import wait_for
@@ -310,28 +311,16 @@ def test_nobody_but_the_daemon_may_run_it(server: None, ann: User, dev: User) ->
     assert active(ann) == "inactive"
 
 
-SPY = "import os; open('/tmp/spied', 'w').close()\n"
-
-
 def test_nothing_of_the_callers_environment_has_an_effect(server: None, ann: User, own_directory: Path) -> None:
+    """That each of the tricks has one on who lets it is tested where they are attacks: tests/lab/security."""
     trap = own_directory / "trap"
-    trap.mkdir()
-    os.chmod(trap, 0o777)
-    for name in ("json.py", "pwd.py", "sitecustomize.py", "usercustomize.py", "syslog.py"):
-        (trap / name).write_text(SPY)
-    for name in ("python3", "systemctl", "loginctl", "sh"):
-        (trap / name).write_text("#!/bin/sh\ntouch /tmp/spied\n")
-        os.chmod(trap / name, 0o755)
+    set_trap(trap)
+    tricks = {
+        name: value.replace("$TRAP", str(trap)).replace("$PATH", "/usr/bin:/bin") for name, (value, _) in TRICKS.items()
+    }
     environment = {
-        "PATH": f"{trap}:/usr/bin:/bin",
-        "PYTHONPATH": str(trap),
-        "PYTHONHOME": str(trap),
-        "PYTHONSTARTUP": str(trap / "json.py"),
+        **tricks,
         "PYTHONINSPECT": "1",
-        "PYTHONUSERBASE": str(trap),
-        "LD_PRELOAD": str(trap / "evil.so"),
-        "LD_LIBRARY_PATH": str(trap),
-        "LD_AUDIT": str(trap / "evil.so"),
         "XDG_RUNTIME_DIR": str(trap),
         "DBUS_SESSION_BUS_ADDRESS": f"unix:path={trap}/bus",
         "SYSTEMD_EDITOR": str(trap / "sh"),
@@ -339,17 +328,13 @@ def test_nothing_of_the_callers_environment_has_an_effect(server: None, ann: Use
         "SUDO_UID": "0",
         "SUDO_USER": "root",
         "IFS": "/",
-        "BASH_ENV": str(trap / "sh"),
-        "HOME": str(trap),
     }
-    assert (
-        as_daemon(
-            "/usr/bin/env", "-C", str(trap), "/usr/bin/sudo", "-n", HELPER, input=START, env=environment
-        ).returncode
-        == 0
-    )
+    # By a second `env`, so that the daemon's user does not go into the trap before sudo is there.
+    words = [f"{name}={value}" for name, value in environment.items()]
+    asked = as_daemon("/usr/bin/env", "-C", str(trap), *words, "/usr/bin/sudo", "-n", HELPER, input=START)
+    assert asked.returncode == 0, asked.stderr
     assert active(ann) == "active"
-    assert not os.path.exists("/tmp/spied")
+    assert caught(trap) == set()
     keeper = int(ann.systemctl("show", "--property=MainPID", "--value", "corral-keeper.service").stdout)
     assert str(trap).encode() not in Path(f"/proc/{keeper}/environ").read_bytes()
 
