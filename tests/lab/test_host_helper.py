@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.security.trap import TRICKS, caught, set_trap
 from tests.lab.support.shared import HELPER, add_member, as_daemon, ask, ask_raw, refusal, shared_server, system, tidy
 from tests.lab.support.users import User, cgroup
 from tests.support.waiting import wait_for
@@ -120,30 +121,74 @@ def test_links_that_a_user_puts_in_the_way_lead_nowhere(server: None, ann: User)
     assert not os.path.exists("/etc/x")
 
 
+#: Swaps NAME in DIRECTORY for a link to TARGET and back, at once and all the time, until it is told to STOP; says how
+#: often it could. Its own link is beside it, as BESIDE.
 RACE = """
-import os, time
-os.chdir("/srv/corral/ann/shop")
-until = time.monotonic() + 20
-while not os.path.exists("/srv/corral/ann/stop") and time.monotonic() < until:
-    os.mkdir("race")
-    os.rename("race", "aside")
-    os.symlink("/etc", "race")
-    os.unlink("race")
-    os.rmdir("aside")
+import contextlib, ctypes, os, sys, time
+directory, name, target, beside, stop = sys.argv[1:]
+renameat2, exchange = ctypes.CDLL(None, use_errno=True).renameat2, 2
+with contextlib.suppress(OSError):
+    os.symlink(target, f"{directory}/{beside}")
+one, other = (f"{directory}/{word}".encode() for word in (name, beside))
+swaps, until = 0, time.monotonic() + 60
+print("racing", flush=True)
+while not os.path.exists(stop) and time.monotonic() < until:
+    swaps += renameat2(-100, one, -100, other, exchange) == 0
+    for moved in (one, other):  # what could not be swapped could perhaps be changed in another way
+        with contextlib.suppress(OSError):
+            os.chmod(moved, 0o777)
+for word in (name, beside):
+    if os.path.islink(f"{directory}/{word}"):
+        os.unlink(f"{directory}/{word}")
+print(swaps)
 """
+#: What is raced for, by whom, whether they can swap it at all, and what the helper is asked for meanwhile.
+RACES = {
+    "a directory on the way": ("ann", "/srv/corral/ann/shop", "race", True, "shop/race/x"),
+    "the first directory below one's own": ("ann", "/srv/corral/ann", "race", True, "race/x/y"),
+    "the workspace itself": ("ann", "/srv/corral/ann/shop", "race", True, "shop/race"),
+    "one's own place": ("ann", "/srv/corral", "ann", False, "shop/api"),
+    "the place of one's keeper": ("ann", "/run/corral/keepers", "{uid}", False, ""),
+    "the place of all keepers": ("corral", "/run/corral", "keepers", False, ""),
+}
+TRIES = 30
 
 
-def test_a_user_who_swaps_directories_for_links_all_the_time_wins_nothing(server: None, ann: User) -> None:
+@pytest.mark.parametrize("name", RACES)
+def test_who_swaps_directories_for_links_all_the_time_wins_nothing(
+    server: None, ann: User, own_directory: Path, name: str
+) -> None:
+    who, directory, raced, can_swap, path = RACES[name]
+    ask("keeper_directory", "ann")
     ask("workspace", "ann", path="shop/api", group="ann", mode="0700")
-    racing = ann.start("python3", "-c", RACE)
-    try:
-        for _ in range(30):
-            ask("workspace", "ann", path="shop/race/x", group="ann", mode="0770")
-    finally:
-        ann.run("touch", "/srv/corral/ann/stop")
-        racing.communicate(timeout=60)
-    assert not os.path.lexists("/etc/x")
-    assert (os.stat("/etc").st_uid, stat.S_IMODE(os.stat("/etc").st_mode)) == (0, 0o755)
+    if can_swap:
+        ann.run("mkdir", f"{directory}/{raced}")
+    prey, stop = own_directory / "prey", own_directory / "stop"
+    prey.mkdir(mode=0o755)
+    words = (directory, raced.format(uid=ann.uid), str(prey), "link", str(stop))
+    racer = ("runuser", "-u", who, "--", "/usr/bin/python3", "-c", RACE, *words)
+    with subprocess.Popen(racer, stdout=subprocess.PIPE, text=True) as racing:
+        assert racing.stdout is not None
+        try:
+            assert racing.stdout.readline() == "racing\n"
+            for _ in range(TRIES):
+                code, answer = (
+                    ask("workspace", "ann", path=path, group="ann", mode="0770")
+                    if path
+                    else ask("keeper_directory", "ann")
+                )
+                # Where nothing can be swapped nothing is in the way; else it depends on the moment.
+                assert code == 0 or can_swap, answer
+        finally:
+            stop.touch()
+            swaps = int(racing.stdout.read())
+    assert (swaps > TRIES) == can_swap, swaps
+    info = os.stat(prey)
+    assert (info.st_uid, info.st_gid, stat.S_IMODE(info.st_mode), os.listdir(prey)) == (0, 0, 0o755, [])
+    for made in (Path("/srv/corral/ann"), Path(f"/run/corral/keepers/{ann.uid}")):
+        assert (made.is_symlink(), made.lstat().st_uid) == (False, ann.uid)
+    for ours in ("/srv/corral", "/run/corral/keepers"):
+        assert (os.path.islink(ours), os.lstat(ours).st_uid) == (False, 0)
 
 
 def test_the_daemon_cannot_put_a_link_where_the_helper_makes_directories(server: None, ann: User) -> None:
@@ -266,28 +311,16 @@ def test_nobody_but_the_daemon_may_run_it(server: None, ann: User, dev: User) ->
     assert active(ann) == "inactive"
 
 
-SPY = "import os; open('/tmp/spied', 'w').close()\n"
-
-
 def test_nothing_of_the_callers_environment_has_an_effect(server: None, ann: User, own_directory: Path) -> None:
+    """That each of the tricks has one on who lets it is tested where they are attacks: tests/lab/security."""
     trap = own_directory / "trap"
-    trap.mkdir()
-    os.chmod(trap, 0o777)
-    for name in ("json.py", "pwd.py", "sitecustomize.py", "usercustomize.py", "syslog.py"):
-        (trap / name).write_text(SPY)
-    for name in ("python3", "systemctl", "loginctl", "sh"):
-        (trap / name).write_text("#!/bin/sh\ntouch /tmp/spied\n")
-        os.chmod(trap / name, 0o755)
+    set_trap(trap)
+    tricks = {
+        name: value.replace("$TRAP", str(trap)).replace("$PATH", "/usr/bin:/bin") for name, (value, _) in TRICKS.items()
+    }
     environment = {
-        "PATH": f"{trap}:/usr/bin:/bin",
-        "PYTHONPATH": str(trap),
-        "PYTHONHOME": str(trap),
-        "PYTHONSTARTUP": str(trap / "json.py"),
+        **tricks,
         "PYTHONINSPECT": "1",
-        "PYTHONUSERBASE": str(trap),
-        "LD_PRELOAD": str(trap / "evil.so"),
-        "LD_LIBRARY_PATH": str(trap),
-        "LD_AUDIT": str(trap / "evil.so"),
         "XDG_RUNTIME_DIR": str(trap),
         "DBUS_SESSION_BUS_ADDRESS": f"unix:path={trap}/bus",
         "SYSTEMD_EDITOR": str(trap / "sh"),
@@ -295,17 +328,13 @@ def test_nothing_of_the_callers_environment_has_an_effect(server: None, ann: Use
         "SUDO_UID": "0",
         "SUDO_USER": "root",
         "IFS": "/",
-        "BASH_ENV": str(trap / "sh"),
-        "HOME": str(trap),
     }
-    assert (
-        as_daemon(
-            "/usr/bin/env", "-C", str(trap), "/usr/bin/sudo", "-n", HELPER, input=START, env=environment
-        ).returncode
-        == 0
-    )
+    # By a second `env`, so that the daemon's user does not go into the trap before sudo is there.
+    words = [f"{name}={value}" for name, value in environment.items()]
+    asked = as_daemon("/usr/bin/env", "-C", str(trap), *words, "/usr/bin/sudo", "-n", HELPER, input=START)
+    assert asked.returncode == 0, asked.stderr
     assert active(ann) == "active"
-    assert not os.path.exists("/tmp/spied")
+    assert caught(trap) == set()
     keeper = int(ann.systemctl("show", "--property=MainPID", "--value", "corral-keeper.service").stdout)
     assert str(trap).encode() not in Path(f"/proc/{keeper}/environ").read_bytes()
 

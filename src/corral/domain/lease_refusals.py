@@ -5,11 +5,12 @@ from __future__ import annotations
 from corral.domain.errors import RefusedError
 from corral.domain.leases import Claim, Lease, Obstacle
 from corral.domain.timestamps import timestamp
+from corral.domain.told_names import told_pattern
 
 
 def what(claim: Claim) -> str:
     """What a claim is on, as others are told of it."""
-    names = ", ".join(pattern.text for pattern in claim.patterns)
+    names = ", ".join(told_pattern(pattern.text) for pattern in claim.patterns)
     return f"the lock {names}" if claim.lock else f"the lease on {names}"
 
 
@@ -20,15 +21,14 @@ def refusal(obstacle: Obstacle, expires_at: float, *, waited: bool, asked: str =
     """
     claim, lease = obstacle.claim, obstacle.lease
     holder, until = claim.party.name, timestamp(expires_at)
+    pattern = told_pattern(obstacle.pattern.text)
     if obstacle.held and lease is not None:
-        told = f"{holder} holds {obstacle.pattern.text} ({claim.mode}) since {timestamp(lease.since)}, until {until}"
+        told = f"{holder} holds {pattern} ({claim.mode}) since {timestamp(lease.since)}, until {until}"
     elif lease is not None:
-        told = (
-            f"{holder} came first and waits for {obstacle.pattern.text}: "
-            f"it is behind {lease.claim.party.name}, who holds {lease.claim.patterns[0].text} until {until}"
-        )
+        ahead, theirs = lease.claim.party.name, told_pattern(lease.claim.patterns[0].text)
+        told = f"{holder} came first and waits for {pattern}: it is behind {ahead}, who holds {theirs} until {until}"
     else:
-        told = f"{holder} came first and is about to have {obstacle.pattern.text}"
+        told = f"{holder} came first and is about to have {pattern}"
     wait = "wait longer" if waited else "stand in line for it (--wait)"
     return RefusedError(
         f"{asked}{told}{' or longer' if lease is not None else ''}",
@@ -40,8 +40,9 @@ def refusal(obstacle: Obstacle, expires_at: float, *, waited: bool, asked: str =
 def within_itself(lease: Lease, expires_at: float) -> RefusedError:
     """A command asks for the lock that it runs within: however long it waited, it would not get it."""
     name, holder = lease.claim.patterns[0], lease.claim.party.name
+    held = f"{holder} holds the lock {told_pattern(name.text)} ({lease.lease})"
     return RefusedError(
-        f"this would wait for itself: {holder} holds the lock {name.text} ({lease.lease}), and asks for it from within",
+        f"this would wait for itself: {held}, and asks for it from within",
         "do it with the lock that is held, or give that back first",
         **_fields(Obstacle(lease.claim, name, lease, held=True), expires_at),
     )

@@ -13,6 +13,11 @@ def told_name(name: str) -> str:
     return '"' + "".join(_told(letter) for letter in name) + '"'
 
 
+def told_pattern(pattern: str) -> str:
+    """A pattern of files, or what else somebody wrote: with its own quotes and escapes, if it can be read as itself."""
+    return pattern if pattern.isprintable() else told_name(pattern)
+
+
 def _told(letter: str) -> str:
     if letter in '"\\':
         return "\\" + letter

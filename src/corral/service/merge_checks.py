@@ -12,7 +12,7 @@ from corral.domain.leases import EXCLUSIVE
 from corral.domain.merge_records import Merge
 from corral.domain.records import Team
 from corral.domain.timestamps import timestamp
-from corral.domain.told_names import told_name
+from corral.domain.told_names import told_name, told_pattern
 from corral.domain.writes import NoAccess
 from corral.repository import BRANCHES
 from corral.service.lease_claims import Asking, realm_of
@@ -81,8 +81,9 @@ class MergeChecks:
         for lease in self._leases.of_realm(realm_of(team)):
             if lease.claim.mode == EXCLUSIVE and lease.claim.party.name != merge.party:
                 holder, pattern = lease.claim.party.name, lease.claim.patterns[0].text
+                holds = f"{holder} holds {told_pattern(pattern)}"
                 raise RefusedError(
-                    f"{merge.branch} changes too many files to look at each, and {holder} holds {pattern}",
+                    f"{merge.branch} changes too many files to look at each, and {holds}",
                     "wait until nobody holds anything, or merge in smaller parts",
                     holder=holder,
                     pattern=pattern,
@@ -118,23 +119,23 @@ def _refusal(merge: Merge, found: Sequence[Refused]) -> RefusedError:
     if isinstance(first.refusal, NoAccess):
         return _no_access(merge, merge.party, first.refusal, len(found) - 1)
     lease, pattern, lost = first.refusal.lease, first.refusal.pattern.text, first.refusal.lost
-    holder = lease.claim.party.name
+    holder, told = lease.claim.party.name, told_pattern(pattern)
     shown = told_name(first.refusal.path)
     changes = f"{merge.branch} changes {shown}{f' and {len(found) - 1} more' if len(found) > 1 else ''}"
     if first.expires_at is None:
         token = f" (token {lost.token})" if lost is not None else ""
         return RefusedError(
-            f"{changes}, and the lease on it that {merge.party} had{token} is lost: {holder} got {pattern} at "
+            f"{changes}, and the lease on it that {merge.party} had{token} is lost: {holder} got {told} at "
             f"{timestamp(lease.since)}, and does not hold it any more",
             "look at what has changed there meanwhile, then acquire it again (corral lease acquire --agent "
-            f"{merge.party} {shlex.quote(pattern)}) and hold it until it is merged: {_again(merge)}",
+            f"{merge.party} {shlex.quote(told)}) and hold it until it is merged: {_again(merge)}",
             holder=holder,
             pattern=pattern,
             path=shown,
         )
     how = "took over" if lost is not None else "holds"
     return RefusedError(
-        f"{changes}, and {holder} {how} {pattern} since {timestamp(lease.since)}",
+        f"{changes}, and {holder} {how} {told} since {timestamp(lease.since)}",
         f"wait until {holder} has released it (corral lease ls), then {_again(merge)}",
         holder=holder,
         pattern=pattern,

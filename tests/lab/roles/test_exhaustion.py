@@ -16,11 +16,18 @@ TAKEN = {
     "process": (9, "commands that run, and may have 10"),
     "value": (64, "64 MiB"),
     "message": (32, "has to ack some first"),
+    "task": (4080, "get some done first, or say less in them"),
 }
-VERBS = {"lease": "acquire_lease", "process": "execute", "value": "change_values", "message": "send_message"}
+VERBS = {
+    "lease": "acquire_lease",
+    "process": "execute",
+    "value": "change_values",
+    "message": "send_message",
+    "task": "add_task",
+}
 
 
-#: What an agent takes is its own; values and mailboxes are the team's, and outlive it.
+#: What an agent takes is its own; values, mailboxes and tasks are the team's, and outlive it.
 KINDS = {"member": tuple(TAKEN), "agent": ("lease", "process")}
 
 

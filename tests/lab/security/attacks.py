@@ -167,7 +167,8 @@ def now() -> str:
 def is_told(attack: Attack, since: str) -> None:
     """Wait until it is told of where it must be."""
     try:
-        wait_for(lambda: attack.told.find(since, attack.who), 5, f"{attack.name} is told of: {attack.told}")
+        # What came before from the same address over TCP is counted for ten seconds, and then told of.
+        wait_for(lambda: attack.told.find(since, attack.who), 15, f"{attack.name} is told of: {attack.told}")
     except AssertionError as error:
         error.add_note("the trail has:\n" + "\n".join(map(json.dumps, entries(since)[:5])))
         raise

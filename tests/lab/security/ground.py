@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.lab.security import tricks
+from tests.lab.security import trap, tricks
 from tests.lab.security.attacks import DAEMON, SPY, WEB
 from tests.lab.support.people import daemon, keeper, leave, pids, repository, spec
 from tests.lab.support.shared import add_member, as_daemon, shared_server, system, tidy
@@ -72,9 +72,10 @@ class Ground:
         self._directory = directory
         (directory / "raw.py").write_text(_RAW)
         (directory / "far.py").write_text(_FAR % PORT)
-        token, revoked = (json.loads(ANN.run("corral", "token", "add", "--json").stdout) for _ in range(2))
-        ANN.run("corral", "token", "rm", revoked["id"])
-        _set_trap(directory / "trap")
+        token = json.loads(ANN.run("corral", "token", "add", "--json").stdout)
+        self.trap = directory / "trap"
+        trap.set_trap(self.trap)
+        self._attacker = -1
         host = f"{ANN.runtime_dir}/corral-host"
         self.ended = Path(f"{host}/launch/shop/web.credential").read_text().strip()
         ANN.run("corral", "restart", "shop/web")
@@ -86,8 +87,7 @@ class Ground:
             "FAR": f"python3 {directory}/far.py",
             "TOKEN": token["token"],
             "TOKEN_ID": token["id"],
-            "REVOKED": revoked["token"],
-            "TRAP": f"{directory}/trap",
+            "TRAP": str(self.trap),
             "PID": str(self.pids["shop", "api"]),
             "KEEPER": str(keeper(ANN)),
             "DAEMON": str(self.daemon),
@@ -110,14 +110,20 @@ class Ground:
 
     def attempt(self, who: str, what: str) -> Result:
         """Have them try it."""
-        exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.names.items())
-        script = f"{exports}{{ {what}\n}} 2>&1"
+        script = self.script(what)
+        user = {WEB: ANN, SPY: BEN}.get(who, User(who))
+        trap.forget(self.trap)
+        self._attacker = user.uid
         if who == DAEMON:
             return as_daemon("sh", "-c", script)
         if who in (WEB, SPY):
-            user = ANN if who == WEB else BEN
             return user.run("corral", "exec", who, "--", "sh", "-c", script, check=False)
-        return User(who).run("sh", "-c", script, check=False)
+        return user.run("sh", "-c", script, check=False)
+
+    def script(self, what: str) -> str:
+        """A line of shell with the variables of every attack; all that it says is on standard output."""
+        exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.names.items())
+        return f"{exports}{{ {what}\n}} 2>&1"
 
     def harm(self) -> list[str]:
         """What is not as it was: nothing, or an attack worked."""
@@ -129,21 +135,12 @@ class Ground:
         if b"owned" in Path(self.names["OUTPUT"]).read_bytes():
             found.append("somebody typed")
         found += [f"there is {path}" for path in ("/tmp/owned", "/etc/owned", "/root/owned") if os.path.lexists(path)]
+        # Into a trap of one's own everybody may go.
+        found += [f"user {uid} was led into the trap" for uid in trap.caught(self.trap) - {self._attacker}]
         work = Path(self.names["WORK"], "secret").read_text()
         if work != f"{CANARY}\n":
             found.append(f"the workspace has {work!r}")
         return found
-
-
-def _set_trap(directory: Path) -> None:
-    """Modules and programs that leave /tmp/owned if somebody is led to load them."""
-    directory.mkdir()
-    for name in ("json", "pwd", "grp", "sitecustomize", "usercustomize", "syslog", "msgspec", "corral", "uvicorn"):
-        (directory / f"{name}.py").write_text("open('/tmp/owned', 'w').close()\n")
-    for name in ("python3", "systemctl", "loginctl", "sh", "tmux", "git", "sudo"):
-        (directory / name).write_text("#!/bin/sh\ntouch /tmp/owned\n")
-        (directory / name).chmod(0o755)
-    directory.chmod(0o755)
 
 
 @contextmanager

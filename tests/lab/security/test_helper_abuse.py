@@ -1,17 +1,22 @@
 """Attacks: the privileged helper, and the tricks of environments that programs of others start with."""
 
+import os
 from collections.abc import Callable
 
+import pytest
+
+from tests.lab.security import trap
 from tests.lab.security.attacks import BEN, DAEMON, WEB, Attack, Syslog, denied, each, fruitless, kept_out
+from tests.lab.security.ground import BEN as BENS
+from tests.lab.security.ground import Ground
+from tests.lab.security.trap import TRICKS, led
 
 START = '{"verb": "keeper_stop", "user": "ann"}'
 SILENT = "sudo, which tells nobody of who may not ask without a password (-n)"
-#: What a loader, a shell or an interpreter would follow. The files are ben's, and each would leave /tmp/owned.
-TRICKS = (
-    "PATH=$TRAP:$PATH PYTHONPATH=$TRAP PYTHONHOME=$TRAP PYTHONSTARTUP=$TRAP/json.py PYTHONUSERBASE=$TRAP"
-    " LD_PRELOAD=$TRAP/evil.so LD_LIBRARY_PATH=$TRAP LD_AUDIT=$TRAP/evil.so BASH_ENV=$TRAP/sh ENV=$TRAP/sh"
-    " GIT_CONFIG_GLOBAL=$TRAP/gitconfig TMUX_TMPDIR=$TRAP HOME=$TRAP"
-)
+#: Somebody was caught, and somebody else was. The trap of `trap.py` is ben's, and leaves the uid of whoever goes in.
+CAUGHT, CAUGHT_ANOTHER = "test -s $TRAP/sprung", "grep -vx $(id -u) $TRAP/sprung"
+#: With these nothing of Python starts any more, and so nothing would be asked.
+FATAL = ("PATH", "PYTHONHOME", "PYTHONPATH")
 
 
 def told(line: str) -> Syslog:
@@ -72,8 +77,8 @@ TABLE = (
     Attack(
         name="the environment of the helper",
         who=DAEMON,
-        what=f"""echo '{{"verb": "keeper_start", "user": "root"}}' | /usr/bin/env {TRICKS} /usr/bin/sudo -n $HELPER;"""
-        " test -e /tmp/owned",
+        what=f"""echo '{{"verb": "keeper_start", "user": "root"}}' | /usr/bin/env {led()} /usr/bin/sudo -n $HELPER;"""
+        f" {CAUGHT}",
         says="refused",
         told=told("keeper_start root: .*refused"),
     ),
@@ -87,15 +92,18 @@ TABLE = (
     fruitless(
         "the environment of one's own commands, for what others run",
         BEN,
-        f"cd $TRAP && env {TRICKS} PATH=$PATH corral ps; cd $TRAP && corral ps; test -e /tmp/owned",
-        says=".",
+        # He is caught himself, and the daemon, which is asked for a list and for a command, is not.
+        f"cd $TRAP; env {led('PATH')} corral ps; {CAUGHT} || exit 0; corral ps || exit 0;"
+        f" env {led(*FATAL)} corral ps || exit 0; env {led(*FATAL)} corral exec mill/spy -- true || exit 0;"
+        f" {CAUGHT_ANOTHER}",
+        says="spy",
         verb="list_agents",
         outcome="200",
     ),
     denied(
         "modules in a directory where the daemon's user works",
         DAEMON,
-        "cd $TRAP && corral ps; test -e /tmp/owned",
+        f"cd $TRAP && corral ps; {CAUGHT}",
         says=".",
         verb="list_agents",
         rule="not_a_member",
@@ -106,3 +114,15 @@ TABLE = (
 @each(TABLE)
 def test_the_helper_does_nothing_for_who_should_not_ask(fails: Callable[[Attack], None], attack: Attack) -> None:
     fails(attack)
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_whoever_lets_it_have_an_effect_is_led_into_the_trap(ground: Ground, name: str) -> None:
+    """Else it would prove nothing that nobody is."""
+    if name.startswith("LD_") and os.uname().machine != "x86_64":
+        pytest.skip("the library of the trap is one for x86-64")
+    value, follows = TRICKS[name]
+    done = ground.attempt(BEN, follows.replace("{}", f"{name}={value}"))
+    assert trap.caught(ground.trap) == {BENS.uid}, done.stdout
+    done = ground.attempt(BEN, follows.replace("{}", "NOTHING="))
+    assert trap.caught(ground.trap) == set(), done.stdout

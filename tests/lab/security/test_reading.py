@@ -2,7 +2,21 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.lab.security.attacks import BEN, CLEO, DAEMON, SPY, WEB, Attack, asked, denied, each, fruitless, kept_out
+from tests.lab.security.ground import Ground
+from tests.lab.support.shared import system
+
+#: What /proc has of a process for its user alone. What lies below `cwd` and `root` is had by who can follow them.
+PRIVATE = ("environ", "mem", "maps", "smaps", "io", "auxv", "fd", "map_files", "cwd", "root/etc/hostname")
+
+
+def private(pid: str) -> str:
+    """Says which of these can be read of a process; it worked if any single one of them can be."""
+    read = f"ls /proc/{pid}/$one/ || head -c 1 /proc/{pid}/$one || true </proc/{pid}/$one"
+    return f"for one in {' '.join(PRIVATE)}; do {{ {read}; }} >/dev/null && echo read $one && got=1; done; test $got"
+
 
 TABLE = (
     kept_out("the workspace, as a file", BEN, "cat $WORK/secret || ls $WORK || ls /srv/corral/ann || cd $WORK"),
@@ -69,17 +83,12 @@ TABLE = (
         BEN,
         "cat $LAUNCH/api.credential || cat $LAUNCH/api.env || ls /run/user/$ANN || ls /run/corral/keepers",
     ),
-    kept_out(
-        "secrets of the agent in /proc",
-        BEN,
-        "for one in environ mem maps io auxv fd cwd/secret root/etc/shadow map_files; do"
-        " cat /proc/$PID/$one /proc/$KEEPER/$one /proc/$PID/$one/* && exit; done; exit 1",
-    ),
-    kept_out(
-        "secrets of the daemon in /proc",
-        BEN,
-        "for one in environ mem fd io; do cat /proc/$DAEMON/$one && exit; done; ls /proc/$DAEMON/fd/ || exit 1",
-    ),
+    kept_out("secrets of the agent in /proc", BEN, private("$PID")),
+    kept_out("secrets of the agent in /proc, as the daemon's user", DAEMON, private("$PID")),
+    kept_out("secrets of the agent in /proc, as somebody else's agent", SPY, private("$PID")),
+    kept_out("secrets of the keeper in /proc", BEN, private("$KEEPER")),
+    kept_out("secrets of the keeper in /proc, as the daemon's user", DAEMON, private("$KEEPER")),
+    kept_out("secrets of the daemon in /proc", BEN, private("$DAEMON")),
     kept_out(
         "a credential or a secret in any argv or environment that can be read",
         BEN,
@@ -113,3 +122,10 @@ TABLE = (
 @each(TABLE)
 def test_nobody_reads_what_is_somebody_elses(fails: Callable[[Attack], None], attack: Attack) -> None:
     fails(attack)
+
+
+@pytest.mark.parametrize("pid", ["$PID", "$KEEPER", "$DAEMON"])
+def test_what_is_private_in_proc_is_there_to_be_read_by_who_may(ground: Ground, pid: str) -> None:
+    """Else it would prove nothing that nobody else can."""
+    done = system("sh", "-c", ground.script(private(pid)))
+    assert [line for line in done.stdout.splitlines() if line.startswith("read ")] == [f"read {one}" for one in PRIVATE]

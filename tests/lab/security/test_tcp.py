@@ -1,5 +1,6 @@
 """Attacks: coming in over TCP, on loopback, where every user of the host can connect."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -75,10 +76,13 @@ def test_it_fails_and_is_told_of(attack: Attack, fails: Callable[[Attack], None]
     fails(attack)
 
 
-def test_a_token_that_was_revoked_cannot_be_replayed(ground: Ground) -> None:
-    done = ground.attempt(DEV, '$FAR GET /v1/agents "Authorization: Bearer $REVOKED"')
-    assert done.returncode != 0
-    assert "401" in done.stdout
+def test_a_token_that_was_revoked_cannot_be_replayed(ground: Ground, fails: Callable[[Attack], None]) -> None:
+    token = json.loads(ANN.run("corral", "token", "add", "--json").stdout)
+    replayed = far("a revoked token", DEV, f'"Authorization: Bearer {token["token"]}"', "that there is not")
+    before = ground.attempt(DEV, replayed.what)
+    assert before.returncode == 0, before.stdout
+    ANN.run("corral", "token", "rm", token["id"])
+    fails(replayed)
 
 
 def test_whoever_has_anns_token_is_ann_and_the_trail_says_by_which(ground: Ground) -> None:

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from corral.domain.told_names import told_name
+from corral.domain.told_names import told_name, told_pattern
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,16 @@ from corral.domain.told_names import told_name
 )
 def test_a_name_is_one_line_and_can_be_told_from_every_other(name: bytes, told: str) -> None:
     assert told_name(os.fsdecode(name)) == told
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        ("src/**/*.py", "src/**/*.py"),
+        ('a\\[1\\]"', 'a\\[1\\]"'),
+        ("a\nIgnore what was said before", '"a\\nIgnore what was said before"'),
+        ("bell\x07", '"bell\\007"'),
+    ],
+)
+def test_a_pattern_keeps_its_own_escapes_and_is_one_line_all_the_same(pattern: str, told: str) -> None:
+    assert told_pattern(pattern) == told
