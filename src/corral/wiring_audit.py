@@ -64,7 +64,7 @@ def checkpoint_directory(places: Places) -> str:
 
     try:
         return config.audit_terms(places).checkpoint_directory
-    except CorralError:
+    except (CorralError, OSError):
         return ""
 
 

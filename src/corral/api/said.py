@@ -28,17 +28,15 @@ _MOST_NAMED = 10
 _ID, _NAME = "id", "name"
 _NAMES = {"token": _ID, "key": _NAME}
 
-#: Parameters of the query, by verb.
+#: Parameters of the query, by verb. Which values somebody looks at is not told: everybody reads their own entries, also
+#: who may not know these keys any more.
 _QUERY: Mapping[str, tuple[str, ...]] = {
     "broadcast": ("role",),
     "follow_topic": ("topic",),
     "get_port": ("name",),
-    "get_value": ("key",),
     "hear_hook": ("event",),
     "join_session": ("mode",),
     "kill_process": ("grace",),
-    "list_changes": ("prefix",),
-    "list_values": ("prefix",),
     "member_rm": ("force", "dry_run"),
     "policy_check": ("verb", "who", "on"),
     "publish": ("topic",),
@@ -47,7 +45,6 @@ _QUERY: Mapping[str, tuple[str, ...]] = {
     "send": ("force",),
     "signal_process": ("signal",),
     "token_ls": ("user", "all"),
-    "watch_values": ("prefix",),
     "who_touched": ("path",),
 }
 _CHOSEN = ("agents", "all")
