@@ -24,9 +24,8 @@ from corral.domain.policy import DRIVE, OBSERVE
 
 #: Of a list, so many are named, and the rest is counted.
 _MOST_NAMED = 10
-#: Names that are those of secrets elsewhere, and would not be kept: here they are ids, and keys of values.
-_ID, _NAME = "id", "name"
-_NAMES = {"token": _ID, "key": _NAME}
+#: Names that are those of secrets elsewhere, and would not be kept: here they are ids.
+_NAMES = {"token": "id"}
 
 #: Parameters of the query, by verb. Which values somebody looks at is not told: everybody reads their own entries, also
 #: who may not know these keys any more.
