@@ -73,5 +73,8 @@ def test_discard_does_not_get_further_and_says_so(instance: Instance, repo: Call
     with _undeletable(worktree):
         done = instance.run("down", "--discard", "--json", check=False)
         assert done.returncode == 5
+        (check,) = [check for check in json.loads(done.stdout)["checks"] if check["what"] == "worktrees"]
+        # What was thrown away all the same is in the receipt.
+        assert "; discarded 1 untracked file (it was at " in check["residue"][0]["why"]
         assert not (worktree / "new.txt").exists()
     assert down(instance, "--discard")["clean"]

@@ -192,10 +192,11 @@ class GitWorkspaces:
                 await self._guard(team, agent).take_away(worktree.common)
         except CorralError as error:
             return WorkspaceRemoval(path=path, removed=not os.path.lexists(own), why=error.message)
+        discarded = f"discarded {work} ({last})" if work else ""
         if remains.are_at(own):
-            return await self._clear(path, own)
+            return await self._clear(path, own, discarded)
         _remove_if_empty(os.path.dirname(own))
-        return WorkspaceRemoval(path=path, removed=True, why=f"discarded {work} ({last})" if work else "")
+        return WorkspaceRemoval(path=path, removed=True, why=discarded)
 
     @staticmethod
     async def _give_up(worktree: Worktree, own: str, *, discard: bool) -> None:
@@ -203,19 +204,25 @@ class GitWorkspaces:
         force = ["--force", "--force"] if discard else []
         try:
             await git(worktree.common, "worktree", "remove", *force, own)
-        except GitError:
+        except GitError as git_said:
             if os.path.lexists(worktree.git_dir):
                 raise  # it said no, and everything is as it was
-            remains.mark(own)
+            try:
+                remains.mark(own)
+            except FileNotFoundError:
+                return  # of the directory nothing is left
+            except OSError as error:
+                log.warning("what is left at %s cannot be marked as ours: %s", own, error.strerror)
+                raise git_said from error
 
     @staticmethod
-    async def _clear(path: str, own: str) -> WorkspaceRemoval:
-        """Go on with what an earlier removal could not delete."""
+    async def _clear(path: str, own: str, discarded: str = "") -> WorkspaceRemoval:
+        """Go on with what a removal could not delete. What was thrown away by it is told, whether or not all goes."""
         problem = await asyncio.to_thread(remains.clear, own)
-        if problem:
-            return WorkspaceRemoval(path=path, removed=False, why=problem)
-        _remove_if_empty(os.path.dirname(own))
-        return WorkspaceRemoval(path=path, removed=True)
+        told = "; ".join(filter(None, (problem, discarded)))
+        if not problem:
+            _remove_if_empty(os.path.dirname(own))
+        return WorkspaceRemoval(path=path, removed=not problem, why=told)
 
     def _own(self, team: str, agent: str) -> str:
         """The path of an agent's worktree as git has it: canonical, unless somebody put a link in its place."""
