@@ -25,7 +25,7 @@ from corral.domain.policy import DRIVE, OBSERVE
 #: Of a list, so many are named, and the rest is counted.
 _MOST_NAMED = 10
 #: Names that are those of secrets elsewhere, and would not be kept: here they are ids.
-_NAMES = {"token": "id"}
+_IDS = frozenset({"token"})
 
 #: Parameters of the query, by verb. Which values somebody looks at is not told: everybody reads their own entries, also
 #: who may not know these keys any more.
@@ -76,10 +76,10 @@ _BODY: Mapping[str, tuple[str, ...]] = {
 
 def said(verb: str, request: Request, order: object = None) -> dict[str, object]:
     """What a request says, as far as it can be read. `order` is its body, if it was read (`order_of`)."""
-    facts: dict[str, object] = {_NAMES.get(name, name): value for name, value in request.path_params.items()}
+    facts: dict[str, object] = {_told_as(name): value for name, value in request.path_params.items()}
     with suppress(WrongUseError):  # whoever answers says what is wrong with the query
         for name in _QUERY.get(verb, ()):
-            _put(facts, _NAMES.get(name, name), requests.text(request, name))
+            _put(facts, _told_as(name), requests.text(request, name))
         if verb == "attach":
             facts["mode"] = OBSERVE if requests.flag(request, "read_only") else DRIVE
     if order is not None:
@@ -111,6 +111,10 @@ async def order_of(request: Request, endpoint: Endpoint, most: int = requests.MA
         return None
     request.scope[requests.ORDER] = order
     return order
+
+
+def _told_as(name: str) -> str:
+    return "id" if name in _IDS else name
 
 
 def _put(facts: dict[str, object], name: str, value: object) -> None:
