@@ -7,10 +7,26 @@ import contextlib
 import logging
 import os
 import subprocess
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable, Coroutine
+from typing import Any, TypeVar
 
 log = logging.getLogger("corral")
+
+
+_First = TypeVar("_First")
+_Second = TypeVar("_Second")
+
+
+async def both(first: Awaitable[_First], second: Awaitable[_Second]) -> tuple[_First, _Second]:
+    """What comes of two that run side by side. Neither is left half-way: an error, the first one's before the second
+    one's, is raised when both are over.
+    """
+    one, other = await asyncio.gather(first, second, return_exceptions=True)
+    if isinstance(one, BaseException):
+        raise one
+    if isinstance(other, BaseException):
+        raise other
+    return one, other
 
 
 class Background:

@@ -11,8 +11,8 @@ from tests.faults.test_killed_at_every_step import Deadly
 from tests.support.instance import Instance
 from tests.support.waiting import wait_for
 
-#: Three parts, the last of them not full.
-_COUNT = 2 * launching._PART + 10
+#: Three parts.
+_COUNT = launching._FIRST_PART + launching._PART + launching._LAST_PART
 _NAMES = {f"a-{number}" for number in range(1, _COUNT + 1)}
 
 
@@ -50,8 +50,8 @@ def test_a_part_that_cannot_be_started_fails_alone(instance: Instance) -> None:
     instance.spec(
         toml(
             {
-                "a": {"command": IDLE, "count": launching._PART},
-                "b": {"command": ["no-such-program"], "count": launching._PART},
+                "a": {"command": IDLE, "count": launching._FEW},
+                "b": {"command": ["no-such-program"], "count": launching._FEW},
                 "c": {"command": IDLE},
             }
         )

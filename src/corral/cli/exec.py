@@ -2,7 +2,6 @@
 
 import os
 import sys
-from contextlib import suppress
 
 from corral.cli.command import AGENTS, SECONDS, TEAM, Argument, Command, Invocation, Option
 from corral.cli.output import is_utf8, remark, say, write_bytes, write_json
@@ -187,6 +186,8 @@ def _followed(whose: Whose, process: str, attention: Attention) -> tuple[Record,
                 if cursor >= end:
                     return record, omitted
     except BrokenPipeError:
+        from contextlib import suppress
+
         # As in a pipe of a shell: whoever writes for a reader that went away is told.
         with suppress(CorralError):
             ask(whose.places, "POST", whose.about(process, "/signal", ("signal", "PIPE")))

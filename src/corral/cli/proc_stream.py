@@ -1,12 +1,15 @@
 """Output that is followed: records of the daemon as they come, and the bytes in them."""
 
 from binascii import a2b_base64
-from collections.abc import Callable, Iterator
 
 from corral.cli.output import plain, remark
 from corral.client.answers import Record, raise_refusal, record_of
 from corral.client.exchange import Exchange
 from corral.domain.errors import CorralError, from_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 #: As `timeout` of coreutils: the command has not ended, or nothing has come, in the time that was given.
 TIMED_OUT = 124
@@ -18,7 +21,7 @@ class TimeIsUpError(Exception):
     """Nothing ended in the time that was given."""
 
 
-def pages(answer: Exchange, wait: Callable[[Exchange], bool]) -> Iterator[Record]:
+def pages(answer: Exchange, wait: "Callable[[Exchange], bool]") -> "Iterator[Record]":
     """The records of a stream as they come, until its end; `TimeIsUpError` if `wait` says so before."""
     try:
         while not answer.over:

@@ -1,12 +1,15 @@
 """Long work while it runs: one live line on a terminal, a plain line an event anywhere else. Always on stderr."""
 
 import sys
-from collections.abc import Iterator
-from types import TracebackType
 
 from corral.cli.output import DIM, paint, plain, redraws, takes_colour, width_of
 from corral.cli.table import shortened
 from corral.client.answers import Record, concluded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _START_OF_LINE = "\r\x1b[K"
@@ -32,7 +35,7 @@ class Progress:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: "type[BaseException] | None", error: "BaseException | None", trace: "TracebackType | None"
     ) -> None:
         self._clear()
 
@@ -70,7 +73,7 @@ class Progress:
             self._line_is_used = False
 
 
-def result_of(stream: Iterator[Record], progress: Progress) -> Record:
+def result_of(stream: "Iterator[Record]", progress: Progress) -> Record:
     """Follow a piece of work to its end and give its result."""
     result: Record = {}
     with progress:

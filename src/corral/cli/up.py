@@ -1,7 +1,6 @@
 """`corral up`: make the team what its `corral.toml` declares."""
 
 import os
-from collections.abc import Iterator
 
 from corral.cli import plan
 from corral.cli.command import DECLARED, FILES, SECONDS, Argument, Command, Invocation, Option
@@ -16,6 +15,8 @@ from corral.places import Places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from corral.domain.spec import AgentSpec, TeamSpec
 
 #: Who asks if it is no person, and no agent (whose names are TEAM/AGENT).
@@ -86,7 +87,7 @@ def _environment(*, quiet: bool) -> dict[str, str]:
     return kept
 
 
-def _ask(places: Places, request: Record) -> Iterator[Record]:
+def _ask(places: Places, request: Record) -> "Iterator[Record]":
     return records_of_present_daemon(places, "POST", "/v1/up", request)
 
 

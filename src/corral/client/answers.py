@@ -1,6 +1,6 @@
 """The daemon's answers as JSON: one document, or a stream of records. Errors come out as `CorralError`s.
 
-The parser is loaded with the first answer that has to be parsed: `corral lease check` needs none if all is well.
+What parses them is loaded with the first answer that has to be: `corral lease check` needs none if all is well.
 """
 
 from corral.client.absence import error_of_absence
@@ -143,13 +143,12 @@ def record_of(text: bytes) -> Record:
 
 
 def _parsed(text: bytes) -> object:
-    import json
+    from corral.client.decoding import decoded
 
     try:
-        parsed: object = json.loads(text)
+        return decoded(text)
     except ValueError:
         return None
-    return parsed
 
 
 def _strange(text: bytes) -> UnavailableError:

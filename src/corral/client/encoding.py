@@ -1,8 +1,7 @@
 """JSON for what is asked, made without the encoder of the standard library.
 
-That one loads `re` and what `re` needs, which takes longer than the daemon needs to answer. Whoever starts a team waits
-for it; the parser, which needs them too, is loaded while the daemon works. The strings are escaped by the very function
-that `json` escapes them with.
+That one loads `re` and what `re` needs, which takes longer than the daemon needs to answer; `decoding` does without it
+as well. The strings are escaped by the very function that `json` escapes them with.
 """
 
 TYPE_CHECKING = False

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from corral.agents.catalogue import for_command
+from corral.background import both
 from corral.domain import plan, repository, states
 from corral.domain.conversations import carried_over
 from corral.domain.environment import agent_environment, ambient_environment
@@ -23,7 +24,7 @@ from corral.own_command import own_program
 from corral.ports.keeper import Keeper
 from corral.ports.workspace import Workspace
 from corral.service.context import Context
-from corral.service.port_blocks import PortBlocks, Survey
+from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.registering import register
 from corral.service.team_names import taken
@@ -99,17 +100,17 @@ class UpWork:
             for name in self._restarting:
                 self._step(name, "stopping")
             await self._supervisor.stop(self._team.name, self._restarting, DEFAULT_GRACE, self._who)
-        # Which ports are free is seen on the host, while the team is written down. Neither is left half-way.
-        survey, keeper = await asyncio.gather(
-            self._ports.survey(self._team.name, self._team.ports, wanted),
-            self._write_down([declared[agent.name] for agent in chosen]),
-            return_exceptions=True,
-        )
-        if isinstance(keeper, BaseException):
-            raise keeper
-        if isinstance(survey, BaseException):
-            raise survey
-        ready = await self._workspaces(keeper, await self._give_ports(chosen, survey))
+        # Which ports are free is seen on the host, while the team and its agents are written down.
+        try:
+            keeper, self._blocks = await both(
+                self._write_down([declared[agent.name] for agent in chosen]), self._allocated(chosen)
+            )
+        except CorralError:
+            # What nobody has who is written down is nobody's.
+            known = self._registry.of_team(self._team.name)
+            await self._ports.free(self._who, self._team.name, wanted - known.keys())
+            raise
+        ready = await self._workspaces(keeper, await self._with_ports(chosen))
         point("daemon.workspaces_ready")
         if ready:
             await self._start(ready)
@@ -225,13 +226,20 @@ class UpWork:
             records.append(record)
         return records
 
-    async def _give_ports(self, agents: Sequence[AgentSpec], survey: Survey) -> list[AgentSpec]:
-        """Have a block of ports for each; those that nothing is left for are failed and left out."""
-        pool = self._team.ports
+    async def _allocated(self, agents: Sequence[AgentSpec]) -> dict[str, Block]:
+        """A block of ports for each that there is one for, on the disk. After a crash, those of agents that are not
+        written down are free again (`PortBlocks.settle`).
+        """
         wanted = {agent.name: agent.ports for agent in agents}
-        self._blocks = await self._ports.allocate(self._who, self._team.name, pool, wanted, survey)
+        survey = await self._ports.survey(self._team.name, self._team.ports, wanted)
+        blocks = await self._ports.allocate(self._who, self._team.name, self._team.ports, wanted, survey)
         point("daemon.ports_allocated")
-        for name in wanted.keys() - self._blocks.keys():
+        return blocks
+
+    async def _with_ports(self, agents: Sequence[AgentSpec]) -> list[AgentSpec]:
+        """Those that have a block of ports; those that nothing is left for are failed and left out."""
+        pool = self._team.ports
+        for name in [agent.name for agent in agents if agent.name not in self._blocks]:
             error = RefusedError(
                 f"no block of {pool.block} ports is left in {pool.shown}",
                 f'a larger range below [ports] helps, such as range = "{_LARGER_RANGE}", or a smaller block; '
@@ -342,10 +350,12 @@ class UpWork:
     async def _start(self, agents: Sequence[AgentSpec]) -> None:
         team = self._team.name
         environments = await self._environments(agents)
-        for agent in agents:
-            self._step(agent.name, "starting")
-        notes = await self._supervisor.line.request(team, [agent.name for agent in agents], self._who, environments)
-        self.notes.extend(notes)
+        names = [agent.name for agent in agents]
+        # Begun before it is told of: who is told has time, and who waits for agents has none.
+        starting = asyncio.create_task(self._supervisor.line.request(team, names, self._who, environments))
+        for name in names:
+            self._step(name, "starting")
+        self.notes.extend(await starting)
         started = [agent.name for agent in agents if self._registry.agents[team, agent.name].state != states.PENDING]
         if started:
             # From when they run: on a busy machine it can take as long as that until they do.

@@ -26,9 +26,11 @@ from corral.supervise.registry import Registry
 
 #: How long what an ended run left behind gets to go by itself before its successor is started.
 _LEFTOVER_GRACE = 2.0
-#: So many are written down at once: few to begin with, so that tmux soon has work, and then so many that it does not
-#: wait for more.
-_FIRST_PART, _PART = 10, 45
+#: So many are written down at once: few to begin with, so that tmux soon has work, then so many that it does not wait
+#: for more, and few in the end, because for what became of the last ones everybody waits.
+_FIRST_PART, _PART, _LAST_PART = 10, 70, 20
+#: So few are not split.
+_FEW = 45
 
 #: Start runs of a team, also over a keeper that dies on the way: a run that is there is never started again.
 Launcher = Callable[[str, list[Launch]], Awaitable[Started]]
@@ -156,11 +158,16 @@ class Launching:
 
 
 def _parts(agents: Sequence[Agent]) -> Iterator[Sequence[Agent]]:
-    """All of them, part by part; those that fit into one part are not split."""
-    size = _FIRST_PART if len(agents) > _PART else _PART
-    while agents:
+    """All of them, part by part; a few are not split."""
+    if len(agents) > _FEW:
+        yield agents[:_FIRST_PART]
+        agents = agents[_FIRST_PART:]
+    while len(agents) > _FEW:
+        size = min(_PART, len(agents) - _LAST_PART)
         yield agents[:size]
-        agents, size = agents[size:], _PART
+        agents = agents[size:]
+    if agents:
+        yield agents
 
 
 def _starting(agent: Agent) -> NewEvent:

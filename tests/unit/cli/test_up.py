@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -305,3 +306,27 @@ class TestWhatHasToWait:
         assert daemon.last.json()["wait"] == 120
         assert done.code == 4
         assert "lead is still pending: waits for db to be ready" in done.err
+
+
+#: Each of these takes as long to load as a good part of Python does to start.
+_DEAR = frozenset(
+    "argparse json re typing dataclasses enum socket pathlib shutil subprocess collections functools contextlib "
+    "importlib datetime logging struct selectors tomllib".split()
+)
+
+
+def test_loads_nothing_dear(real: Instance, daemon: FakeDaemon, spec: Path) -> None:
+    daemon.answer("POST", "/v1/up", stream(step("builder-1", "started"), STARTED))
+    code = (
+        "import sys; before = set(sys.modules)\n"
+        "from corral.cli.main import main\n"
+        "assert main(sys.argv[1:]) == 0\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "up"], capture_output=True, text=True, check=True, cwd=spec.parent
+    )
+    assert "builder-1: started" in done.stderr
+    loaded = done.stdout.splitlines()[-1].split()
+    assert "corral.client.decoding" in loaded
+    assert _DEAR.isdisjoint(loaded)

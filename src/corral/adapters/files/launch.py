@@ -21,6 +21,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from corral.domain.credentials import FILE_VARIABLE, LONGEST, names_in
 from corral.domain.environment import RUN_VARIABLE
@@ -101,6 +102,8 @@ class LaunchFiles:
         self._own_directory = own_directory
         #: By agent, the environment that was read last, and from which file.
         self._environments: dict[str, tuple[tuple[int, ...], dict[str, str]]] = {}
+        #: The lines of the environment that was written last: the next one is mostly the same.
+        self._lines: dict[tuple[str, str], str] = {}
         self._gates: dict[str, int] = {}  # run -> the open pipe, which keeps what was written until it is read
 
     def write(
@@ -133,7 +136,7 @@ class LaunchFiles:
             _make_pipe(path + _GATE)
         _write_private(
             path,
-            f"# {json.dumps([list(command), shell, note])}\n"
+            f"{_header_of(tuple(command), shell, note)}\n"
             f"{f'read -r _ <{_quoted(path + _GATE)}' if gated else ''}\n"
             # A tmux that the agent starts is its own: ours, where the others are, is none of its business, nor is the
             # person's. Before the environment is read, so that whoever declares something else gets it.
@@ -166,9 +169,11 @@ class LaunchFiles:
     def keep_environment(self, agent: str, environment: Mapping[str, str]) -> None:
         """See `Launches.keep_environment`."""
         self._have_directory()
-        lines = [f"export {name}={_quoted(value)}\n" for name, value in environment.items()]
+        known = self._lines
+        lines = {one: known.get(one) or f"export {one[0]}={_quoted(one[1])}\n" for one in environment.items()}
+        self._lines = lines
         self._environments.pop(agent, None)
-        _write_private(os.path.join(self._directory, f"{agent}.env"), "".join(lines))
+        _write_private(os.path.join(self._directory, f"{agent}.env"), "".join(lines.values()))
 
     def _have_directory(self) -> None:
         if not _is_directory(self._directory):
@@ -285,6 +290,7 @@ class LaunchFiles:
 
     def forget_team(self) -> None:
         """Remove the whole directory."""
+        self._lines = {}
         for run in list(self._gates):
             self._close_gate(run)
         for name in _names(self._directory):
@@ -295,6 +301,11 @@ class LaunchFiles:
 
     def _remove_own(self, run: str) -> None:
         _remove(self.own_directory(run))
+
+
+@lru_cache(maxsize=16)  # a team has few different programs
+def _header_of(command: tuple[str, ...], shell: bool, note: str) -> str:
+    return f"# {json.dumps([command, shell, note])}"
 
 
 def _quoted(word: str) -> str:

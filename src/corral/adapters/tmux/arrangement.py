@@ -15,6 +15,8 @@ from corral.ports.runtime import SessionOrder
 HUB = "_hub"
 COLUMNS, ROWS = 200, 50
 NEW_HUB = ["new-session", "-s", HUB, "-x", str(COLUMNS), "-y", str(ROWS)]
+#: What a window has in it that needs some program. In two words: tmux has one word run by the person's shell.
+NOTHING = ["cat", "-"]
 
 
 async def census(client: ControlClient) -> Census:
@@ -44,7 +46,7 @@ def new_home(pane: Pane) -> list[list[str]]:
     """A session needs a window from the start: one that the agent's takes the place of, before anybody sees it."""
     name = pane.session.agent
     return [
-        ["new-session", "-d", "-s", name, "-x", str(COLUMNS), "-y", str(ROWS), "exec cat"],
+        ["new-session", "-d", "-s", name, "-x", str(COLUMNS), "-y", str(ROWS), *NOTHING],
         ["link-window", "-k", "-s", pane.window_id, "-t", f"={name}:^"],
     ]
 

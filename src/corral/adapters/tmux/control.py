@@ -79,6 +79,7 @@ class ControlClient(asyncio.Protocol):
         self._on_pause = on_pause
         self._on_closed = on_closed
         self._parser = Parser()
+        self._in_waves = asyncio.Lock()
         self._waiting: deque[_Group] = deque()
         self._transport: asyncio.Transport | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -158,14 +159,18 @@ class ControlClient(asyncio.Protocol):
     async def try_in_waves(
         self, groups: Iterable[Sequence[Sequence[str]]], seconds: float, seconds_each: float
     ) -> list[list[list[str]] | TmuxRefusedError]:
-        """Like `try_many`, for sequences that take time to make: tmux has begun with the first ones meanwhile."""
+        """Like `try_many`, for sequences that take time to make: tmux has begun with the first ones meanwhile.
+
+        Who came first is sent whole before the next: nobody waits for the end of those who came later.
+        """
         pending: list[asyncio.Future[list[list[str]]]] = []
         making = iter(groups)
-        while wave := list(islice(making, _WAVE)):
-            if pending and self.closed:
-                break  # those before know why
-            pending += self._send(wave)
-            await asyncio.sleep(0)  # what was written goes out
+        async with self._in_waves:
+            while wave := list(islice(making, _WAVE)):
+                if pending and self.closed:
+                    break  # those before know why
+                pending += self._send(wave)
+                await asyncio.sleep(0)  # what was written goes out
         # Others may have asked before, and tmux answers one after the other.
         return await self._outcomes(pending, seconds + seconds_each * len(self._waiting))
 

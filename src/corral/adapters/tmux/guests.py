@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
+from corral.adapters.tmux.arrangement import NOTHING
 from corral.adapters.tmux.control import ControlClient, TmuxRefusedError
 from corral.adapters.tmux.guest_terminal import PtyGuest
 from corral.adapters.tmux.panes import Pane
@@ -78,7 +79,7 @@ async def _have_room(client: ControlClient, pane: Pane, room: str, team: str, si
         "status-left": f"#[bold] {bar_name(team)}/{bar_name(pane.session.agent)} #[default]",
     }
     made = [
-        ["new-session", "-d", "-s", room, "-x", str(columns), "-y", str(rows), "exec cat"],
+        ["new-session", "-d", "-s", room, "-x", str(columns), "-y", str(rows), *NOTHING],
         ["link-window", "-k", "-s", pane.window_id, "-t", f"={room}:^"],
         *(["set-option", "-t", target, name, value] for name, value in settings.items()),
     ]

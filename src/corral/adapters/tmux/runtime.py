@@ -63,8 +63,10 @@ class TmuxRuntime:
         self._table = PaneTable(listener, lambda: self._client, lambda: self._server)
         self._panes = self._table.by_run
         self._left_alone = False
-        #: Its server was just started by us: nobody else's sessions can be there yet.
+        #: Its server was just started by us: nothing can be there yet.
         self._is_new = False
+        #: Every server of the team was seen to end, and nobody but us starts one.
+        self._none_is_left = False
         self._opening = asyncio.Lock()
         self._rehousing = asyncio.Lock()
         self._opening_guest = asyncio.Lock()
@@ -340,6 +342,7 @@ class TmuxRuntime:
                     proc.send_signal(server, number)
                     proc.send_signal(server, signal.SIGCONT)
             if await wait_gone(servers, _SERVER_EXIT_SECONDS if client or number else 0.01):
+                self._none_is_left = True
                 break
         self._server = None
 
@@ -372,18 +375,20 @@ class TmuxRuntime:
                     f"the tmux server at {self._socket_path} is not of this instance",
                     "was CORRAL_HOME lost? take that server down by hand, or choose another CORRAL_RUNTIME_DIR",
                 )
-            client = self._client = await self._open(new=presence == "absent")
+            self._is_new = presence == "absent"
+            client = self._client = await self._open(new=self._is_new)
             _, self._server = identity.server_behind(self._socket_path)
             # Nobody does anything before it is known what is there: they would start it a second time.
             try:
-                await self._refresh(client)
+                if not self._is_new:
+                    await self._refresh(client)
             except BaseException:
                 client.close()  # whoever comes next begins anew
                 raise
             return client
 
     def _refuse_beside_hidden_server(self) -> None:
-        hidden = identity.hidden_servers(self._markers)
+        hidden = [] if self._none_is_left else identity.hidden_servers(self._markers)
         if hidden:
             raise UnavailableError(
                 f"a tmux server of this team is alive (pid {hidden[0].pid}), but its socket {self._socket_path} "
@@ -400,14 +405,16 @@ class TmuxRuntime:
             for name in identity.BUS_VARIABLES:
                 environment.pop(name, None)
         if new:
+            self._none_is_left = False
             await start_server([*base, "-D"], self._socket_path, environment)
-            self._is_new = True
-            argv = [*base, "-N", "-C", *arrangement.NEW_HUB, "exec cat"]
+            argv = [*base, "-N", "-C", *arrangement.NEW_HUB, *arrangement.NOTHING]
         else:
             has_hub = [*base, "-N", "has-session", "-t", f"={arrangement.HUB}"]
             if await answer(has_hub, environment, ANSWER_SECONDS) != 0:
                 # Somebody ended it. Everything else is where it was.
-                await answer([*base, "-N", *arrangement.NEW_HUB, "-d", "exec cat"], environment, ANSWER_SECONDS)
+                await answer(
+                    [*base, "-N", *arrangement.NEW_HUB, "-d", *arrangement.NOTHING], environment, ANSWER_SECONDS
+                )
             argv = [*base, "-C", "-N", "attach-session", "-t", f"={arrangement.HUB}"]
         client = await ControlClient.open(
             argv, environment, self._table.output, self._paused, self._closed, self._answers_again, self._table.resized
