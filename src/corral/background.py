@@ -6,9 +6,8 @@ import asyncio
 import contextlib
 import logging
 import os
-import subprocess
 from collections.abc import Awaitable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 log = logging.getLogger("corral")
 
@@ -53,7 +52,21 @@ class Background:
             log.error("background task %s failed", task.get_name(), exc_info=error)
 
 
-def reap_when_it_ends(process: subprocess.Popen[bytes]) -> None:
+class Child(Protocol):
+    """A process that this one started: a `subprocess.Popen`, or what is as good."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """Its exit code; None as long as it runs."""
+        ...
+
+    def wait(self) -> int:
+        """Its exit code, when it has ended."""
+        ...
+
+
+def reap_when_it_ends(process: Child) -> None:
     """Take note of the end of a child that lives for itself, so that no zombie stays."""
     if process.poll() is not None:
         return

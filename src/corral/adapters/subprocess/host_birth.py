@@ -7,6 +7,7 @@ program finds the default for a signal that its parent caught. Every other descr
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import json
@@ -154,7 +155,7 @@ def _cloned(order: Order, *, terminal: bool, cgroup: str) -> Born:
         image = host_native.Image(
             order.file, order.argv, order.variables, terminal=terminal, report=childs, cgroup=place
         )
-        pid = -errno.ENOSYS if host_native.clone is None else host_native.clone(image)
+        pid = -errno.ENOSYS if host_native.clone is None else host_native.clone(ctypes.addressof(image.words))
         if pid < 0:
             if -pid not in _NO_CLONE3:
                 raise _refusal(order, _BECOMING if -pid in _SHORTAGES else _ENTERING, -pid)

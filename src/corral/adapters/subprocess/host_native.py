@@ -1,26 +1,17 @@
-"""A child that copies nothing: it shares the host's memory until it becomes its program, and nobody waits for it.
+"""The child of a process host: in its cgroup, with its terminal, and then its program (`adapters.machine_code`).
 
-A fork copies the host's page tables, and then whatever either of them touches. That takes longer than a short command
-runs (0.8 ms of 1.4, as measured). `posix_spawn` avoids it, but waits for the child, which is for ever if its cgroup is
-frozen; and before glibc 2.39 it knows no cgroups. No Python can run in a child that shares our memory. So what that
-child does is here as the processor executes it: four system calls, no stack, no library. It has no signal handlers
-(CLONE_CLEAR_SIGHAND): nothing else of the host can run in it either.
+A fork takes longer than a short command runs (0.8 ms of 1.4, as measured). `posix_spawn` avoids it, but waits for the
+child, which is for ever if its cgroup is frozen; and before glibc 2.39 it knows no cgroups. Here nobody waits.
 
-For x86-64. Elsewhere, and where memory cannot be made executable, `clone` is None, and the host forks.
+Where there is no machine code, `clone` is None, and the host forks.
 """
 
 from __future__ import annotations
 
 import ctypes
-import mmap
-import os
-import signal
 from collections.abc import Sequence
 
-_CLONE_VM, _CLONE_CLEAR_SIGHAND, _CLONE_INTO_CGROUP = 0x100, 0x100000000, 0x200000000
-#: `struct clone_args` (linux/sched.h), of which three are used, and as long as kernels know it that know cgroups.
-_CLONE_ARGUMENTS = 11
-_FLAGS, _EXIT_SIGNAL, _CGROUP = 0, 4, 10
+from corral.adapters.machine_code import CloneArguments, loaded, strings
 
 #: What the child is given, as words that it finds from r8 on.
 _WORDS = 8
@@ -81,19 +72,13 @@ class Image:
         report: int,
         cgroup: int,
     ) -> None:
-        clone = (ctypes.c_uint64 * _CLONE_ARGUMENTS)()
-        clone[_FLAGS] = _CLONE_VM | _CLONE_CLEAR_SIGHAND
-        clone[_EXIT_SIGNAL] = signal.SIGCHLD
-        if cgroup >= 0:
-            clone[_FLAGS] |= _CLONE_INTO_CGROUP
-            clone[_CGROUP] = cgroup
+        clone = CloneArguments(cgroup)
         path = ctypes.create_string_buffer(file)
-        vector = (ctypes.c_char_p * (len(argv) + 1))(*argv, None)
-        variables = (ctypes.c_char_p * (len(environment) + 1))(*environment, None)
+        vector, variables = strings(argv), strings(environment)
         self._held = (clone, path, vector, variables)
         self.words = (ctypes.c_int64 * _WORDS)(
-            ctypes.addressof(clone),
-            ctypes.sizeof(clone),
+            clone.address,
+            clone.size,
             ctypes.addressof(path),
             ctypes.addressof(vector),
             ctypes.addressof(variables),
@@ -108,32 +93,4 @@ class Image:
         return bool(self.words[_TERMINAL])
 
 
-class _Clone:
-    """Starts children."""
-
-    def __init__(self) -> None:
-        self._page = mmap.mmap(-1, mmap.PAGESIZE)
-        self._page.write(bytes.fromhex("".join(line.split()[0] for line in _LISTING.splitlines() if line)))
-        address = ctypes.addressof(ctypes.c_char.from_buffer(self._page))
-        access = mmap.PROT_READ | mmap.PROT_EXEC
-        if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(address), mmap.PAGESIZE, access):
-            raise PermissionError(ctypes.get_errno(), "memory cannot be made executable")
-        # With the interpreter's lock held: there is one thread, and to let go of it takes longer than the call.
-        self._call = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.c_void_p)(address)
-
-    def __call__(self, image: Image) -> int:
-        """The pid of the child, or an error as a negative number."""
-        pid: int = self._call(ctypes.addressof(image.words))
-        return pid
-
-
-def _loaded() -> _Clone | None:
-    if os.uname().machine != "x86_64":
-        return None
-    try:
-        return _Clone()
-    except PermissionError:
-        return None
-
-
-clone = _loaded()
+clone = loaded(_LISTING)

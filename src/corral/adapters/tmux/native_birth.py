@@ -1,0 +1,96 @@
+"""The child that becomes a tmux server, made without a fork (`adapters.machine_code`).
+
+It begins a session, asks for the orphans below it, leaves no signal ignored that Python ignores, goes to `/`, has
+nothing to read, and says what it has to say into a pipe. Where there is no machine code, `clone` is None.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from corral.adapters.machine_code import CloneArguments, loaded, strings
+
+#: What the child is given, as words that it finds from r8 on.
+_WORDS = 9
+#: `struct sigaction` of the kernel, all of it nought: the default.
+_SIGACTION = 32
+
+#: Bytes, and what they mean.
+_LISTING = """
+    f30f1efa              endbr64
+    4989f8                mov   r8, rdi         ; system calls leave r8 alone
+    498b38                mov   rdi, [r8]       ; word 0: struct clone_args
+    498b7008              mov   rsi, [r8+8]     ; word 1: its size
+    b8b3010000            mov   eax, 435        ; clone3
+    0f05                  syscall
+    4885c0                test  rax, rax
+    0f8593000000          jne   done            ; the parent: a pid, or an error
+    b870000000            mov   eax, 112        ; setsid
+    0f05                  syscall
+    bf24000000            mov   edi, PR_SET_CHILD_SUBREAPER
+    be01000000            mov   esi, 1
+    b89d000000            mov   eax, 157        ; prctl
+    0f05                  syscall
+    bf0d000000            mov   edi, SIGPIPE
+    498b7028              mov   rsi, [r8+40]    ; word 5: struct sigaction
+    31d2                  xor   edx, edx
+    41ba08000000          mov   r10d, 8         ; the size of a set of signals
+    b80d000000            mov   eax, 13         ; rt_sigaction
+    0f05                  syscall
+    bf19000000            mov   edi, SIGXFSZ
+    b80d000000            mov   eax, 13         ; rt_sigaction
+    0f05                  syscall
+    498b7830              mov   rdi, [r8+48]    ; word 6: where it goes
+    b850000000            mov   eax, 80         ; chdir
+    0f05                  syscall
+    498b7838              mov   rdi, [r8+56]    ; word 7: the descriptor of nothing
+    31f6                  xor   esi, esi
+    b821000000            mov   eax, 33         ; dup2
+    0f05                  syscall
+    498b7838              mov   rdi, [r8+56]
+    be01000000            mov   esi, 1
+    b821000000            mov   eax, 33         ; dup2
+    0f05                  syscall
+    498b7840              mov   rdi, [r8+64]    ; word 8: the descriptor of what it says
+    be02000000            mov   esi, 2
+    b821000000            mov   eax, 33         ; dup2
+    0f05                  syscall
+    498b7810              mov   rdi, [r8+16]    ; word 2: the program's file
+    498b7018              mov   rsi, [r8+24]    ; word 3: argv
+    498b5020              mov   rdx, [r8+32]    ; word 4: the environment
+    b83b000000            mov   eax, 59         ; execve
+    0f05                  syscall
+    bf7f000000            mov   edi, 127
+    b83c000000            mov   eax, 60         ; exit
+    0f05                  syscall
+    c3              done: ret
+"""
+
+
+class Image:
+    """What the child reads until it has become a tmux server. It is to be held on to until then."""
+
+    __slots__ = ("_held", "words")
+
+    def __init__(
+        self, file: bytes, argv: Sequence[bytes], environment: Sequence[bytes], *, nothing: int, words: int
+    ) -> None:
+        clone = CloneArguments()
+        path, place = ctypes.create_string_buffer(file), ctypes.create_string_buffer(b"/")
+        vector, variables, default = strings(argv), strings(environment), ctypes.create_string_buffer(_SIGACTION)
+        self._held = (clone, path, place, vector, variables, default)
+        self.words = (ctypes.c_int64 * _WORDS)(
+            clone.address,
+            clone.size,
+            ctypes.addressof(path),
+            ctypes.addressof(vector),
+            ctypes.addressof(variables),
+            ctypes.addressof(default),
+            ctypes.addressof(place),
+            nothing,
+            words,
+        )
+
+
+clone = loaded(_LISTING)
