@@ -8,14 +8,15 @@ from dataclasses import dataclass
 
 from corral.adapters.procfs import processes as proc
 from corral.adapters.procfs.processes import Process
+from corral.adapters.tmux import identity
 from corral.domain.diagnosis_facts import Marked, Marks, Terminal
 from corral.domain.environment import RUN_VARIABLE
 
 TMUX_SERVER = "tmux: server"
 _MARK = b"CORRAL_INSTANCE="
 _KERNEL_THREADS = 2
-#: What runs in the hidden session of every server of ours (`adapters/tmux/runtime.py`).
-_HUB = [b"cat"]
+#: What runs in the hidden session of every server of ours; the second is that of servers from before.
+_HUB = ([word.encode() for word in identity.NOTHING], [b"cat"])
 _VARIABLES = {
     "instance": b"CORRAL_INSTANCE",
     "team": b"CORRAL_TEAM",
@@ -111,7 +112,7 @@ def guests(children: Iterable[Process], launch_dir: str) -> tuple[tuple[int, str
         words = proc.argument_vector(child.pid)
         if len(words) == 2 and words[1].startswith(below):
             continue
-        if words == _HUB and not hub_seen:
+        if words in _HUB and not hub_seen:
             hub_seen = True
             continue
         found.append((child.pid, proc.command_line(child.pid)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from corral.adapters.tmux.control import ControlClient
+from corral.adapters.tmux.identity import NOTHING
 from corral.adapters.tmux.panes import FORMAT, NEW_FORMAT, Census, Pane, take_census
 from corral.ports.runtime import SessionOrder
 
@@ -15,8 +16,6 @@ from corral.ports.runtime import SessionOrder
 HUB = "_hub"
 COLUMNS, ROWS = 200, 50
 NEW_HUB = ["new-session", "-s", HUB, "-x", str(COLUMNS), "-y", str(ROWS)]
-#: What a window has in it that needs some program. In two words: tmux has one word run by the person's shell.
-NOTHING = ["cat", "-"]
 
 
 async def census(client: ControlClient) -> Census:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from corral.adapters.tmux.arrangement import NOTHING
 from corral.adapters.tmux.control import ControlClient, TmuxRefusedError
 from corral.adapters.tmux.guest_terminal import PtyGuest
+from corral.adapters.tmux.identity import NOTHING
 from corral.adapters.tmux.panes import Pane
 from corral.background import Background
 from corral.domain.errors import CorralError, NotFoundError

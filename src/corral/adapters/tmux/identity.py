@@ -13,6 +13,9 @@ from corral.ports.runs import Presence
 
 #: What leads a process to the bus, and by it to the systemd, of its user.
 BUS_VARIABLES = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
+#: What a window of ours has in it that needs some program, such as the hub's. In two words: a single one would be run
+#: by the person's shell.
+NOTHING = ("cat", "-")
 
 
 def server_behind(socket_path: str) -> tuple[Presence, Process | None]:

@@ -407,14 +407,12 @@ class TmuxRuntime:
         if new:
             self._none_is_left = False
             await start_server([*base, "-D"], self._socket_path, environment)
-            argv = [*base, "-N", "-C", *arrangement.NEW_HUB, *arrangement.NOTHING]
+            argv = [*base, "-N", "-C", *arrangement.NEW_HUB, *identity.NOTHING]
         else:
             has_hub = [*base, "-N", "has-session", "-t", f"={arrangement.HUB}"]
             if await answer(has_hub, environment, ANSWER_SECONDS) != 0:
                 # Somebody ended it. Everything else is where it was.
-                await answer(
-                    [*base, "-N", *arrangement.NEW_HUB, "-d", *arrangement.NOTHING], environment, ANSWER_SECONDS
-                )
+                await answer([*base, "-N", *arrangement.NEW_HUB, "-d", *identity.NOTHING], environment, ANSWER_SECONDS)
             argv = [*base, "-C", "-N", "attach-session", "-t", f"={arrangement.HUB}"]
         client = await ControlClient.open(
             argv, environment, self._table.output, self._paused, self._closed, self._answers_again, self._table.resized
