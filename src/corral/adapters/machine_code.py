@@ -2,8 +2,8 @@
 
 A fork copies the page tables of a process, and then whatever either of the two touches; Python in the child touches a
 lot. A child that shares the memory copies nothing, but no Python can run in it, and no function of a library: only
-system calls, without a stack. So a *listing* has its instructions, each with what it means beside it. It is given the
-address of some words, clones as the first of them says, and returns the pid, or an error as a negative number. The
+system calls, without a stack. So a *listing* has its instructions, each with what it means beside it. It is given an
+*image* of some words, clones as the first of them says, and returns the pid, or an error as a negative number. The
 child has no signal handlers: nothing else of ours can run in it either.
 
 For x86-64. Elsewhere, and where memory cannot be made executable, there is none, and whoever needs a child forks.
@@ -23,36 +23,41 @@ _CLONE_ARGUMENTS = 11
 _FLAGS, _EXIT_SIGNAL, _CGROUP = 0, 4, 10
 
 
-class CloneArguments:
-    """How a child is made. To be held on to until it has been."""
+class Image:
+    """What a child reads until it has become its program. It is to be held on to until then.
 
-    __slots__ = ("_words",)
+    Its words: how it is cloned, and how long that is; its program's file, argv and environment; and `more`.
+    """
 
-    def __init__(self, cgroup: int = -1) -> None:
-        words = (ctypes.c_uint64 * _CLONE_ARGUMENTS)()
-        words[_FLAGS] = _CLONE_VM | _CLONE_CLEAR_SIGHAND
-        words[_EXIT_SIGNAL] = signal.SIGCHLD
+    __slots__ = ("_held", "words")
+
+    def __init__(
+        self, file: bytes, argv: Sequence[bytes], environment: Sequence[bytes], *more: int, cgroup: int = -1
+    ) -> None:
+        clone = (ctypes.c_uint64 * _CLONE_ARGUMENTS)()
+        clone[_FLAGS] = _CLONE_VM | _CLONE_CLEAR_SIGHAND
+        clone[_EXIT_SIGNAL] = signal.SIGCHLD
         if cgroup >= 0:
-            words[_FLAGS] |= _CLONE_INTO_CGROUP
-            words[_CGROUP] = cgroup
-        self._words = words
+            clone[_FLAGS] |= _CLONE_INTO_CGROUP
+            clone[_CGROUP] = cgroup
+        path, vector, variables = ctypes.create_string_buffer(file), _strings(argv), _strings(environment)
+        self._held = (clone, path, vector, variables)
+        parts = [ctypes.addressof(path), ctypes.addressof(vector), ctypes.addressof(variables), *more]
+        self.words = (ctypes.c_int64 * (2 + len(parts)))(ctypes.addressof(clone), ctypes.sizeof(clone), *parts)
 
     @property
     def address(self) -> int:
-        return ctypes.addressof(self._words)
-
-    @property
-    def size(self) -> int:
-        return ctypes.sizeof(self._words)
+        """For what `loaded` gave."""
+        return ctypes.addressof(self.words)
 
 
-def strings(those: Sequence[bytes]) -> ctypes.Array[ctypes.c_char_p]:
-    """An argv or an environment, as the kernel takes it."""
+def _strings(those: Sequence[bytes]) -> ctypes.Array[ctypes.c_char_p]:
+    """As the kernel takes them."""
     return (ctypes.c_char_p * (len(those) + 1))(*those, None)
 
 
 def loaded(listing: str) -> Callable[[int], int] | None:
-    """What the listing does, to be called with the address of its words. None where that cannot be."""
+    """What the listing does, to be called with the address of an image. None where that cannot be."""
     if os.uname().machine != "x86_64":
         return None
     page = mmap.mmap(-1, mmap.PAGESIZE)

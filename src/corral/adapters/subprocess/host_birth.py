@@ -7,7 +7,6 @@ program finds the default for a signal that its parent caught. Every other descr
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import json
@@ -18,6 +17,7 @@ import termios
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from corral.adapters.machine_code import Image
 from corral.adapters.subprocess import host_native
 from corral.domain.environment import PROCESS_VARIABLE
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, WrongUseError
@@ -91,7 +91,7 @@ class Born:
 
     __slots__ = ("_image", "_order", "pid", "report")
 
-    def __init__(self, pid: int, order: Order, report: int = -1, image: host_native.Image | None = None) -> None:
+    def __init__(self, pid: int, order: Order, report: int = -1, image: Image | None = None) -> None:
         self.pid = pid
         self._order = order
         #: At its end once it has become its program, with `failure` before it if it could not. -1: it has.
@@ -104,7 +104,7 @@ class Born:
             step, error = _STEP_AND_ERROR.unpack(said)
         elif len(said) == _ERROR.size:
             (error,) = _ERROR.unpack(said)
-            step = _TERMINAL if self._image is not None and self._image.without_terminal else _BECOMING
+            step = _TERMINAL if self._image is not None and host_native.without_terminal(self._image) else _BECOMING
         else:
             return None
         return _refusal(self._order, step, -error)
@@ -152,10 +152,10 @@ def _cloned(order: Order, *, terminal: bool, cgroup: str) -> Born:
     try:
         if cgroup:
             place = _opened(order, cgroup, os.O_PATH | os.O_DIRECTORY)
-        image = host_native.Image(
+        image = host_native.image(
             order.file, order.argv, order.variables, terminal=terminal, report=childs, cgroup=place
         )
-        pid = -errno.ENOSYS if host_native.clone is None else host_native.clone(ctypes.addressof(image.words))
+        pid = -errno.ENOSYS if host_native.clone is None else host_native.clone(image.address)
         if pid < 0:
             if -pid not in _NO_CLONE3:
                 raise _refusal(order, _BECOMING if -pid in _SHORTAGES else _ENTERING, -pid)

@@ -8,13 +8,11 @@ Where there is no machine code, `clone` is None, and the host forks.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 
-from corral.adapters.machine_code import CloneArguments, loaded, strings
+from corral.adapters.machine_code import Image, loaded
 
-#: What the child is given, as words that it finds from r8 on.
-_WORDS = 8
+#: Which word tells that it is to have a terminal.
 _TERMINAL = 5
 
 #: Bytes, and what they mean. Given the address of the words, it returns the pid, or an error as a negative number.
@@ -57,40 +55,16 @@ _LISTING = """
 """
 
 
-class Image:
-    """What a child reads until it has become its program. It is to be held on to until then."""
+def image(
+    file: bytes, argv: Sequence[bytes], environment: Sequence[bytes], *, terminal: bool, report: int, cgroup: int
+) -> Image:
+    """For `clone`. `report` is where the child says why it did not become its program."""
+    return Image(file, argv, environment, terminal, report, 0, cgroup=cgroup)
 
-    __slots__ = ("_held", "words")
 
-    def __init__(
-        self,
-        file: bytes,
-        argv: Sequence[bytes],
-        environment: Sequence[bytes],
-        *,
-        terminal: bool,
-        report: int,
-        cgroup: int,
-    ) -> None:
-        clone = CloneArguments(cgroup)
-        path = ctypes.create_string_buffer(file)
-        vector, variables = strings(argv), strings(environment)
-        self._held = (clone, path, vector, variables)
-        self.words = (ctypes.c_int64 * _WORDS)(
-            clone.address,
-            clone.size,
-            ctypes.addressof(path),
-            ctypes.addressof(vector),
-            ctypes.addressof(variables),
-            terminal,
-            report,
-            0,
-        )
-
-    @property
-    def without_terminal(self) -> bool:
-        """True as long as it waits for a terminal that it should have."""
-        return bool(self.words[_TERMINAL])
+def without_terminal(child: Image) -> bool:
+    """True as long as it waits for a terminal that it should have."""
+    return bool(child.words[_TERMINAL])
 
 
 clone = loaded(_LISTING)

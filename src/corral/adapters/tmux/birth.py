@@ -64,7 +64,7 @@ def not_there(tmux: str) -> UnavailableError:
 class _Server:
     """A tmux server that was cloned, from its birth to its end."""
 
-    def __init__(self, pid: int, words: int, image: native_birth.Image) -> None:
+    def __init__(self, pid: int, words: int, image: native_birth.ServerImage) -> None:
         self.pid = pid
         self._words = words
         #: It may be what the child reads still.
@@ -117,14 +117,14 @@ def _cloned(file: str, argv: Sequence[str], environment: Mapping[str, str]) -> _
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     ours, theirs = os.pipe2(os.O_CLOEXEC)
     try:
-        image = native_birth.Image(
+        image = native_birth.ServerImage(
             os.fsencode(file),
             [os.fsencode(word) for word in argv],
             [os.fsencode(f"{name}={value}") for name, value in environment.items()],
             nothing=nothing,
-            words=theirs,
+            says=theirs,
         )
-        pid = native_birth.clone(ctypes.addressof(image.words))
+        pid = native_birth.clone(image.address)
         if pid > 0:
             return _Server(pid, ours, image)
         os.close(ours)

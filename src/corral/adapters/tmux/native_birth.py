@@ -9,10 +9,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from corral.adapters.machine_code import CloneArguments, loaded, strings
+from corral.adapters.machine_code import Image, loaded
 
-#: What the child is given, as words that it finds from r8 on.
-_WORDS = 9
 #: `struct sigaction` of the kernel, all of it nought: the default.
 _SIGACTION = 32
 
@@ -68,29 +66,17 @@ _LISTING = """
 """
 
 
-class Image:
-    """What the child reads until it has become a tmux server. It is to be held on to until then."""
+class ServerImage(Image):
+    """For `clone`."""
 
-    __slots__ = ("_held", "words")
+    __slots__ = ("_also_held",)
 
     def __init__(
-        self, file: bytes, argv: Sequence[bytes], environment: Sequence[bytes], *, nothing: int, words: int
+        self, file: bytes, argv: Sequence[bytes], environment: Sequence[bytes], *, nothing: int, says: int
     ) -> None:
-        clone = CloneArguments()
-        path, place = ctypes.create_string_buffer(file), ctypes.create_string_buffer(b"/")
-        vector, variables, default = strings(argv), strings(environment), ctypes.create_string_buffer(_SIGACTION)
-        self._held = (clone, path, place, vector, variables, default)
-        self.words = (ctypes.c_int64 * _WORDS)(
-            clone.address,
-            clone.size,
-            ctypes.addressof(path),
-            ctypes.addressof(vector),
-            ctypes.addressof(variables),
-            ctypes.addressof(default),
-            ctypes.addressof(place),
-            nothing,
-            words,
-        )
+        default, place = ctypes.create_string_buffer(_SIGACTION), ctypes.create_string_buffer(b"/")
+        self._also_held = (default, place)
+        super().__init__(file, argv, environment, ctypes.addressof(default), ctypes.addressof(place), nothing, says)
 
 
 clone = loaded(_LISTING)
