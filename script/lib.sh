@@ -37,7 +37,7 @@ package_manager() {
   done
 }
 
-# package_names MANAGER THING…: what this system calls python, venv, tmux and git.
+# package_names MANAGER THING…: what this system calls python, venv, tmux, git and libatomic.
 package_names() {
   local manager=$1 thing
   shift
@@ -50,6 +50,8 @@ package_names() {
           *) "$PYTHON" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])' ;;
         esac
         ;;
+      apt-get/libatomic | zypper/libatomic) echo libatomic1 ;;
+      pacman/libatomic) echo gcc-libs ;;
       pacman/python | pacman/venv) echo python ;;
       apk/venv) echo py3-pip ;;
       */python | */venv) echo python3 ;;
@@ -102,8 +104,10 @@ quietly() {
   return "$status"
 }
 
-# need_system_tools: sets PYTHON; installs what is missing of Python, venv, tmux and git.
+# need_system_tools dev|runtime: sets PYTHON; installs what is missing of Python, venv, tmux and git, and for development
+# of what the engine of policies is linked to.
 need_system_tools() {
+  local kind=$1
   local -a missing=()
   PYTHON=$(find_python)
   if [[ -z $PYTHON ]]; then
@@ -115,6 +119,9 @@ need_system_tools() {
   for tool in tmux git; do
     command -v "$tool" >/dev/null || missing+=("$tool")
   done
+  if [[ $kind == dev ]] && ! "${PYTHON:-false}" -c 'import ctypes; ctypes.CDLL("libatomic.so.1")' 2>/dev/null; then
+    missing+=(libatomic)
+  fi
   if ((${#missing[@]})); then
     install_packages "${missing[@]}"
     PYTHON=$(find_python)
@@ -140,7 +147,7 @@ fingerprint() {
 # A dev environment serves the demo as well, and stays one.
 set_up() {
   local kind=$1 stamp=$VENV/.corral-set-up lock=requirements.lock have want_dev want_runtime
-  need_system_tools
+  need_system_tools "$kind"
   want_dev="dev $(fingerprint requirements-dev.lock pyproject.toml)"
   want_runtime="runtime $(fingerprint requirements.lock pyproject.toml src)"
   # Two scripts at once must not build the same environment; the lock is on a file that is there anyway.

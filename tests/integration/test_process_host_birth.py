@@ -176,7 +176,7 @@ def test_where_only_a_fork_will_do_it_is_the_same(
                     await team.start(wrong, "x", tty=tty)
             with pytest.raises(RefusedError):
                 await team.start("/etc/passwd", "x", tty=tty)
-            process = await team.start("grep ^0:: /proc/self/cgroup; ps -o sid= -p $$; exit 3", tty=tty)
+            process = await team.start("grep ^0:: /proc/self/cgroup; cut -d' ' -f6 /proc/$$/stat; exit 3", tty=tty)
             ended = await team.processes.exited(process.process)
             assert ended.exit == ExitStatus(code=3)
             cgroup, session = (await team.output(process)).decode().split()

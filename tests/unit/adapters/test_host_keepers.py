@@ -120,7 +120,9 @@ class Scene:
             finally:
                 if self._server is not None:
                     self._server.close()
-                await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+                # A connection that was just taken gets a task of its own only then.
+                while others := asyncio.all_tasks() - {asyncio.current_task()}:
+                    await asyncio.gather(*others, return_exceptions=True)
 
         asyncio.run(run())
 
