@@ -88,6 +88,8 @@ class Scene:
         self.started = 0
         self._starts = starts
         self._server: asyncio.Server | None = None
+        #: Somebody who had connected has gone again.
+        self.parted = asyncio.Event()
 
     async def ask(self, verb: str, user: str) -> dict[str, object]:
         """The helper."""
@@ -110,6 +112,7 @@ class Scene:
                 writer.write(wire.encode(wire.Answer(number=frame.number, value=wire.pack(self.hello))))
         except asyncio.IncompleteReadError:
             writer.close()
+            self.parted.set()
 
     def play(self, act: Callable[[Callable[[], Awaitable[KeeperClient]]], Awaitable[None]]) -> None:
         async def run() -> None:
@@ -173,6 +176,7 @@ def test_a_socket_that_somebody_else_serves_is_refused(
             await connect()
         assert scene.started == 0
         assert f"listens uid {os.getuid() + 1} (pid 99)" in caplog.text
+        await asyncio.wait_for(scene.parted.wait(), 10)
 
     scene.play(scenario)
 

@@ -326,7 +326,7 @@ def test_a_child_that_fails_is_told_of_in_plain_and_few_words() -> None:
 
 def test_a_child_has_an_environment_of_its_own_its_own_session_and_no_descriptor_of_ours() -> None:
     ours = "ours = os.open('/', os.O_RDONLY); os.set_inheritable(ours, True); os.environ['PYTHONPATH'] = '/tmp'"
-    look = "env | sort; ls /proc/self/fd | wc -l; ps -o sid= -p $$ | tr -d ' '; echo $$; exit 1"
+    look = "env | sort; ls /proc/self/fd | wc -l; cut -d' ' -f6 /proc/$$/stat; echo $$; exit 1"
     done = _run(f"{ours}; helper.run_as(None, ['/bin/sh', '-c', {look!r}])")
     words = done.stderr.rpartition("Stop: ")[2].split()
     assert [word for word in words if "=" in word and not word.startswith(("PWD=", "OLDPWD=", "SHLVL=", "_="))] == [
