@@ -2,9 +2,9 @@
 
 A fork copies the page tables of a process, and then whatever either of the two touches; Python in the child touches a
 lot. A child that shares the memory copies nothing, but no Python can run in it, and no function of a library: only
-system calls, without a stack. So a *listing* has its instructions, each with what it means beside it. It is given an
-*image* of some words, clones as the first of them says, and returns the pid, or an error as a negative number. The
-child has no signal handlers: nothing else of ours can run in it either.
+system calls, without a stack. So a *listing* has its instructions, each with what it means beside it. Both find the
+address of an *image* of some words in r8, which system calls leave alone. The parent returns the pid, or an error as a
+negative number. The child has no signal handlers: nothing else of ours can run in it either.
 
 For x86-64. Elsewhere, and where memory cannot be made executable, there is none, and whoever needs a child forks.
 """
@@ -21,6 +21,20 @@ _CLONE_VM, _CLONE_CLEAR_SIGHAND, _CLONE_INTO_CGROUP = 0x100, 0x100000000, 0x2000
 #: `struct clone_args` (linux/sched.h), of which three are used, and as long as kernels know it that know cgroups.
 _CLONE_ARGUMENTS = 11
 _FLAGS, _EXIT_SIGNAL, _CGROUP = 0, 4, 10
+
+#: Bytes, and what they mean: how every child begins. What it does then comes behind it, and ends in an exit.
+_BIRTH = """
+    f30f1efa                   endbr64
+    4989f8                     mov   r8, rdi
+    498b38                     mov   rdi, [r8]          ; word 0: struct clone_args
+    498b7008                   mov   rsi, [r8+8]        ; word 1: its size
+    b8b3010000                 mov   eax, 435           ; clone3
+    0f05                       syscall
+    4885c0                     test  rax, rax
+    7401                       je    child
+    c3                         ret                      ; the parent: a pid, or an error
+                        child:
+"""
 
 
 class Image:
@@ -57,11 +71,11 @@ def _strings(those: Sequence[bytes]) -> ctypes.Array[ctypes.c_char_p]:
 
 
 def loaded(listing: str) -> Callable[[int], int] | None:
-    """What the listing does, to be called with the address of an image. None where that cannot be."""
+    """Makes a child that does what the listing says, called with the address of an image. None where that cannot be."""
     if os.uname().machine != "x86_64":
         return None
     page = mmap.mmap(-1, mmap.PAGESIZE)
-    page.write(bytes.fromhex("".join(line.split()[0] for line in listing.splitlines() if line)))
+    page.write(_bytes_of(_BIRTH) + _bytes_of(listing))
     address = ctypes.addressof(ctypes.c_char.from_buffer(page))
     access = mmap.PROT_READ | mmap.PROT_EXEC
     if ctypes.CDLL(None, use_errno=True).mprotect(ctypes.c_void_p(address), mmap.PAGESIZE, access):
@@ -74,3 +88,8 @@ def loaded(listing: str) -> Callable[[int], int] | None:
         return pid
 
     return call
+
+
+def _bytes_of(listing: str) -> bytes:
+    words = (line.split()[0] for line in listing.splitlines() if line)
+    return bytes.fromhex("".join(word for word in words if not word.endswith(":")))

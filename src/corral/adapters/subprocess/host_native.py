@@ -15,16 +15,8 @@ from corral.adapters.machine_code import Image, loaded
 #: Which word tells that it is to have a terminal.
 _TERMINAL = 5
 
-#: Bytes, and what they mean. Given the address of the words, it returns the pid, or an error as a negative number.
+#: Bytes, and what they mean.
 _LISTING = """
-    f30f1efa                   endbr64
-    4989f8                     mov   r8, rdi            ; system calls leave r8 alone
-    498b38                     mov   rdi, [r8]          ; word 0: struct clone_args
-    498b7008                   mov   rsi, [r8+8]        ; word 1: its size
-    b8b3010000                 mov   eax, 435           ; clone3
-    0f05                       syscall
-    4885c0                     test  rax, rax
-    7562                       jne   done               ; the parent: a pid, or an error
     b870000000                 mov   eax, 112           ; setsid
     0f05                       syscall
     4983782800                 cmp   [r8+40], 0         ; word 5: its standard input is a terminal
@@ -51,7 +43,6 @@ _LISTING = """
     bf7f000000                 mov   edi, 127
     b83c000000                 mov   eax, 60            ; exit
     0f05                       syscall
-    c3                 done:   ret
 """
 
 

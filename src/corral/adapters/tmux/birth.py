@@ -116,6 +116,7 @@ def _cloned(file: str, argv: Sequence[str], environment: Mapping[str, str]) -> _
         return None
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     ours, theirs = os.pipe2(os.O_CLOEXEC)
+    pid = 0
     try:
         image = native_birth.ServerImage(
             os.fsencode(file),
@@ -125,13 +126,12 @@ def _cloned(file: str, argv: Sequence[str], environment: Mapping[str, str]) -> _
             says=theirs,
         )
         pid = native_birth.clone(image.address)
-        if pid > 0:
-            return _Server(pid, ours, image)
-        os.close(ours)
-        return None
+        return _Server(pid, ours, image) if pid > 0 else None
     finally:
         os.close(nothing)
         os.close(theirs)
+        if pid <= 0:
+            os.close(ours)
 
 
 def _forked(argv: Sequence[str], environment: Mapping[str, str]) -> _ForkedServer:
