@@ -155,7 +155,9 @@ class Stage:
         self._keepers.append(keeper)
         return keeper
 
-    def order(self, script: str, *, agent: str = "a", stdin: bool = True, gated: bool = False) -> SessionOrder:
+    def order(
+        self, script: str, *, agent: str = "a", stdin: bool = True, gated: bool = False, directory: str = ""
+    ) -> SessionOrder:
         """An order with its launch file."""
         run = secrets.token_hex(6)
         path = self._launches.write(
@@ -163,7 +165,7 @@ class Stage:
             run=run,
             command=["sh", "-c", script],
             shell=False,
-            working_directory=str(self.directory),
+            working_directory=directory or str(self.directory),
             environment={"PATH": os.environ["PATH"], "GREETING": "hé"},
             gated=gated,
             note="",
@@ -174,6 +176,20 @@ class Stage:
     def open_gate(self, session: Session) -> None:
         """Let a gated one start its program."""
         self._launches.open_gate(session.agent, session.run)
+
+    def lose_environment(self, order: SessionOrder) -> None:
+        """Take away what its launch file reads."""
+        os.unlink(self.directory / "launch" / f"{order.agent}.env")
+
+    def has_ended(self, session: Session) -> bool:
+        """Whether its program has, as far as its shell tells: that may stay until its last words were read."""
+        told = self._launches.exit_code(session.agent, session.run)
+        return told is not None or not self.shell_stays(session)
+
+    def shell_stays(self, session: Session) -> bool:
+        """Whether its launch shell has not ended."""
+        shell = proc.read(session.terminal_pid)
+        return shell is not None and proc.is_alive(shell)
 
     def text(self, run: str) -> str:
         """The output of a run as text: terminals add carriage returns, and the launch file asks them a question."""

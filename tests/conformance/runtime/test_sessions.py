@@ -86,7 +86,8 @@ def test_a_run_that_is_there_is_reported_and_not_started_twice(stage: Stage) -> 
 def test_a_gated_run_starts_nothing_until_its_gate_is_opened(stage: Stage) -> None:
     async def scenario() -> None:
         keeper = stage.keeper()
-        (waiting,) = await keeper.start_all([stage.order("echo through", gated=True)])
+        (waiting,) = await keeper.runtime.start([stage.order("echo through", gated=True)])
+        assert isinstance(waiting, Session)
         assert waiting.pid == waiting.terminal_pid
         assert stage.output.get(waiting.run, b"") == b""
         stage.open_gate(waiting)
@@ -136,8 +137,42 @@ def test_a_launch_file_that_is_not_there_ends_the_session_and_no_other(stage: St
         status = await keeper.end_of(broken)
         assert status is not None
         assert status.code not in (None, 0)
-        assert "b.0123456789ab" in "".join(await keeper.runtime.screen(broken.run))
+        if stage.kind != TMUX:  # which drops what it has not read by then, and no launch file waits for that
+            assert "b.0123456789ab" in "".join(await keeper.runtime.screen(broken.run))
         assert await keeper.end_of(fine) == ExitStatus(code=0)
+
+    stage.play(scenario)
+
+
+@pytest.mark.parametrize("missing", ["directory", "environment"])
+def test_one_that_cannot_begin_says_why_however_late_its_terminal_is_read(stage: Stage, missing: str) -> None:
+    async def scenario() -> None:
+        keeper = stage.keeper()
+        nowhere = f"{stage.directory}/nowhere" if missing == "directory" else ""
+        orders = [stage.order("echo never", agent=f"a-{n}", gated=True, directory=nowhere) for n in range(8)]
+        sessions = [session for session in await keeper.runtime.start(orders) if isinstance(session, Session)]
+        assert len(sessions) == len(orders)
+        if missing == "environment":
+            for order in orders:
+                stage.lose_environment(order)
+        server = keeper.runtime.server_pid
+        assert server is not None
+        os.kill(server, signal.SIGSTOP)
+        try:
+            for session in sessions:
+                stage.open_gate(session)
+            async with asyncio.timeout(PATIENCE):
+                while not all(map(stage.has_ended, sessions)):  # noqa: ASYNC110 - nobody is told
+                    await asyncio.sleep(0.01)
+            # What of a terminal is not read when its first process ends, tmux drops.
+            assert stage.kind != TMUX or all(map(stage.shell_stays, sessions))
+        finally:
+            os.kill(server, signal.SIGCONT)
+        for order, session in zip(orders, sessions, strict=True):
+            assert await keeper.end_of(session) == ExitStatus(code=126)
+            said = "".join(await keeper.runtime.screen(session.run))
+            assert (nowhere or f"{order.agent}.env") in said
+            assert "never" not in said
 
     stage.play(scenario)
 

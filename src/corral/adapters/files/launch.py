@@ -142,17 +142,18 @@ class LaunchFiles:
             # person's. Before the environment is read, so that whoever declares something else gets it.
             "unset TMUX TMUX_PANE\n"
             f"export TMUX_TMPDIR={_quoted(self.own_directory(run))}\n"
-            f". {_quoted(environment_file)}\n"
+            # `command`, or a shell ends at once if the file is gone, and what it says of that is dropped.
+            f"command . {_quoted(environment_file)} && cd {_quoted(working_directory)}\n"
+            "set -- $?\n"  # no variable: the environment may have one of any name
             f"export {RUN_VARIABLE}={run}\n"
             f"{f'export {FILE_VARIABLE}={_quoted(self.credential_file(agent))}' if credential else ''}\n"
-            f"cd {_quoted(working_directory)} || exit 126\n"
             # With a handler and not ignored: the program starts with the default actions, and this shell outlives it.
             # Not HUP: the kernel tells the end of a terminal to its first process, and to the others when that ends.
             "trap : INT QUIT TERM\n"
             # exec in a subshell: always the program of that name, never a builtin of the shell.
             # Its own words (`Terminated`) are not the program's: it has no standard error of its own meanwhile.
             "exec 3>&2 2>/dev/null\n"
-            f"({_told_at_once(command[0]) if through and not shell else ''}"
+            f"([ $1 = 0 ] || exit 126; {_told_at_once(command[0]) if through and not shell else ''}"
             f"exec {' '.join([*map(_quoted, through), *program])}) 2>&3 3>&-\n"
             "status=$?\n"
             f"{_COUNT_OOM}"
