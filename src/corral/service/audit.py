@@ -30,6 +30,7 @@ from corral.domain.timestamps import timestamp
 from corral.ports.audit import AuditTrail, Reached
 from corral.service.audit_disk import Disk
 from corral.service.audit_shipping import Shipping
+from corral.service.unexpected import not_written
 
 log = logging.getLogger("corral.audit")
 
@@ -223,7 +224,7 @@ class Audit:
             return None
         try:
             reached = self._trail.append_now([*(note for note, _ in line), *notes])
-        except CorralError:
+        except Exception:  # whatever it is: the thread comes upon it as well, and tells
             return None
         if reached is not None:
             self._line = []
@@ -272,8 +273,8 @@ class Audit:
                     self._lost = 0
                 try:
                     reached = await self._trail.append([note for note, _ in line])
-                except CorralError as error:
-                    self._refuse(line, error)
+                except Exception as error:  # whatever it is: they wait for an answer
+                    self._refuse(line, not_written(error, "the audit trail"))
                     return
                 self._trouble = None
                 self._settle(line, reached)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from corral.background import Background
 from corral.domain.errors import CorralError
 from corral.ports.audit import AuditTrail
+from corral.service.unexpected import not_written
 
 #: So soon what nobody waits for is on the disk.
 _SYNC_SECONDS = 1.0
@@ -72,7 +73,8 @@ class Disk:
             while self._synced < self._written():
                 try:
                     self._synced = await self._trail.sync()
-                except CorralError as error:
+                except Exception as any_error:  # whatever it is: they wait for an answer
+                    error = not_written(any_error, "the audit trail")
                     self._failed(error)
                     for _, arrived in self._waiters:
                         if not arrived.done():

@@ -16,6 +16,7 @@ from corral.domain.errors import CorralError, RefusedError, WrongUseError
 from corral.domain.records import SUPERVISOR
 from corral.ports.store import Change, Entry, Item, LogSize, Store
 from corral.service.following import Place
+from corral.service.unexpected import not_written
 
 _KIND, _KEY = "ledger", "revision"
 #: The last revision that was given out, and up to which the log was dropped.
@@ -134,8 +135,8 @@ class Ledger:
                     if self._doubt is not None:
                         raise self._doubt
                     await self._write([change for change, _ in line])
-                except CorralError as error:
-                    await self._refuse(line, error)
+                except Exception as error:  # whatever it is: they wait for an answer
+                    await self._refuse(line, not_written(error, "what was decided"))
                     continue
                 self._settled = given_out
                 for _, written in line:
@@ -193,8 +194,8 @@ class Ledger:
         try:
             states = [await read() for read in self._states]
             self._doubt = None
-        except CorralError as worse:
-            error = worse  # nothing is decided until it can be read
+        except Exception as worse:
+            error = not_written(worse, "what was decided")  # nothing is decided until it can be read
         # Everything behind it was decided as if it had been written. A number that was given out is not used again.
         behind, self._line = self._line, []
         for put in states:

@@ -27,24 +27,33 @@ class Moody(TrailWriter):
     """A trail on a disk that can be full."""
 
     full = False
+    #: There is a mistake in what writes, or in what waits for the disk.
+    wrong = False
+    never_synced = False
     appends = 0
     syncs = 0
 
     async def append(self, notes: Sequence[Note]) -> Reached:
         self.appends += 1
-        if self.full:
-            raise RefusedError("the audit trail cannot be written (No space left on device)")
+        self._fail()
         return await super().append(notes)
 
-    def append_now(self, notes: Sequence[Note]) -> Reached | None:
+    def _fail(self) -> None:
         if self.full:
             raise RefusedError("the audit trail cannot be written (No space left on device)")
+        if self.wrong:
+            raise ValueError("a mistake of ours")
+
+    def append_now(self, notes: Sequence[Note]) -> Reached | None:
+        self._fail()
         reached = super().append_now(notes)
         self.appends += reached is not None
         return reached
 
     async def sync(self) -> int:
         self.syncs += 1
+        if self.never_synced:
+            raise ValueError("a mistake of ours")
         return await super().sync()
 
 
@@ -173,6 +182,32 @@ def test_checkpoints_of_the_opening_and_of_ends_of_files_are_shipped_as_well(tmp
 
     asyncio.run(run())
     assert shipped == [line.data for line in lines(checkpoints(tmp_path / "t"))]
+
+
+def test_who_waits_is_answered_also_if_it_fails_as_nobody_expects(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def use(audit: Audit, trail: Moody) -> None:
+        async with asyncio.timeout(10):
+            trail.wrong = True
+            with pytest.raises(CorralError, match="the audit trail could not be written down: ValueError"):
+                await audit.decided(ANN, "send", _ON, allowed=True)
+            audit.noted(ANN, "list_agents", _ON, outcome="200")
+            assert not audit.is_ready
+            trail.wrong = False
+            await audit.ready()
+            decision = await audit.decided(ANN, "send", _ON, allowed=True)
+            trail.never_synced = True
+            with pytest.raises(CorralError, match="ValueError"):
+                await audit.durable(decision)
+            trail.never_synced = False
+            await audit.durable(decision)
+            await audit.ready()
+        assert caplog.text.count("a mistake of ours") >= 2
+        caplog.clear()
+
+    _run(tmp_path / "t", use)
+    assert _verbs(tmp_path / "t") == ["list_agents", "send"]
 
 
 def test_evidence_of_another_trail_is_told_loudly(caplog: pytest.LogCaptureFixture) -> None:

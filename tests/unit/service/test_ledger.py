@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corral.adapters.sqlite.store import SqliteStore, StoreError
-from corral.domain.errors import RefusedError
+from corral.domain.errors import CorralError, RefusedError
 from corral.ports.store import Change, Entry, Item
 from corral.service import ledger as ledgers
 from corral.service.ledger import Ledger
@@ -18,12 +18,14 @@ class Disk(SqliteStore):
     """A store that counts its writes, on a disk that can be full, or slow."""
 
     full = False
+    #: Whether there is no room for this, though there is for others.
+    full_for: Callable[[Change], bool] = staticmethod(lambda _: False)
     unreadable = False
     commits = 0
 
     async def commit(self, *changes: Change) -> None:
         await asyncio.sleep(0)
-        if self.full:
+        if self.full or any(map(self.full_for, changes)):
             raise StoreError("the disk is full")
         self.commits += 1
         await super().commit(*changes)
@@ -166,6 +168,31 @@ def test_what_could_not_be_written_never_was_and_neither_was_what_was_decided_af
         store.full = False
         assert await counter.add("after") > 3, "a number that was given out is not given out again"
         assert counter.known == {"before", "after"}
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_a_write_that_fails_as_nobody_expects_is_told_to_who_waits_and_to_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_: Change) -> bool:
+        raise ValueError("a mistake of ours")
+
+    async def run() -> None:
+        store = await opened(tmp_path)
+        ledger = Ledger(store)
+        counter = Counter(store, ledger)
+        await ledger.load()
+        store.full_for = broken
+        with pytest.raises(CorralError, match="ValueError"):
+            await asyncio.wait_for(counter.add("a"), 10)
+        assert counter.known == set()
+        assert "a mistake of ours" in caplog.text
+        caplog.clear()
+        store.full_for = lambda _: False
+        await counter.add("b")
+        assert counter.known == {"b"}
         await store.close()
 
     asyncio.run(run())

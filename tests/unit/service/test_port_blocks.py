@@ -32,9 +32,10 @@ B = AGENTS[1]
 class Daemon:
     """What of a daemon is about ports."""
 
-    def __init__(self, disk: Disk, registry: Registry, keeper: FakeKeeper, ports: PortBlocks) -> None:
+    def __init__(self, disk: Disk, context: Context, keeper: FakeKeeper, ports: PortBlocks) -> None:
         self.disk = disk
-        self.registry = registry
+        self.context = context
+        self.registry = context.registry
         self.keeper = keeper
         self.ports = ports
 
@@ -64,7 +65,7 @@ async def daemon(directory: Path, agents: Sequence[Agent] = AGENTS) -> AsyncIter
     await ledger.load()
     await ports.settle()
     try:
-        yield Daemon(disk, registry, keeper, ports)
+        yield Daemon(disk, context, keeper, ports)
     finally:
         await disk.close()
 
