@@ -23,6 +23,8 @@ log = logging.getLogger("corral")
 _SOCKET_CHECK_SECONDS = 10.0
 #: How many objects more than were freed, before cycles among them are looked for: as many as a large request makes.
 _GARBAGE = 20_000
+#: It says so by errors, and gives them back to what it starts.
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 @contextlib.contextmanager
@@ -105,6 +107,7 @@ def say_ready(ready_fd: int | None) -> None:
     gc.freeze()
     # Most of what a request makes goes without a search; one is begun for what many leave, and not amid a large one.
     gc.set_threshold(_GARBAGE)
+    gc.enable()
     _tell_service_manager()
     if ready_fd is None:
         return
@@ -135,7 +138,14 @@ def on_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None
 
 
 def begin_process(name: str) -> None:
-    """Log with times to standard error, and allow as many open files as the system lets us."""
+    """Log with times to standard error, allow as many open files as the system lets us, and have the signals that
+    whoever started this process ignores: an ignored one is inherited, by every agent in the end.
+    """
+    # Until everything is loaded, there is no garbage worth a search.
+    gc.disable()
+    for number in signal.valid_signals():
+        if number not in _IGNORED_BY_PYTHON and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     logging.Formatter.converter = time.gmtime
     logging.basicConfig(
         stream=sys.stderr,

@@ -1,5 +1,7 @@
 """The tmux server is killed under running agents: it is told, and there are never two of an agent."""
 
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from tests.faults.support.population import assert_one_of_each, population, tmux
 from tests.faults.support.teams import IDLE, await_event, await_states, down, last_seq, ps, states, toml
 from tests.support import processes
 from tests.support.instance import Instance
+from tests.support.waiting import wait_for
 
 
 def _kill_server(instance: Instance) -> None:
@@ -62,6 +65,27 @@ def test_agents_whose_server_was_killed_are_told_and_started_again_as_declared(
     assert not (own_directory / "two").exists()
     assert len(tmux_servers(instance)) == 1
     down(instance)
+
+
+def test_what_agents_say_after_their_server_was_killed_is_heard_from_each(instance: Instance) -> None:
+    # They end one after the other, so the first are started again while the panes of others are still known.
+    script = "trap 'sleep 0.$((${CORRAL_AGENT#w-} * 7)); exit' HUP; while :; do echo at $(date +%s%N); sleep 0.05; done"
+    instance.spec(toml({"w": {"command": ["sh", "-c", script], "count": 8, "restart": "always"}}))
+    instance.run("up")
+    names, seq = sorted(ps(instance)), last_seq(instance)
+    _kill_server(instance)
+    for agent in names:
+        await_event(instance, "agent.started", agent, after=seq)
+    instance.json("ps")  # a look must not take anything from anybody
+    now = time.time_ns()
+    for agent in names:
+        wait_for(partial(_said_after, instance, agent, now), what=f"{agent} is heard")
+    down(instance)
+
+
+def _said_after(instance: Instance, agent: str, moment: int) -> bool:
+    last = instance.run("logs", agent, "-n", "1").stdout.split()
+    return bool(last) and last[-1].isdecimal() and int(last[-1]) > moment
 
 
 def test_survivors_of_a_dead_server_are_found_by_down(instance: Instance, own_directory: Path) -> None:

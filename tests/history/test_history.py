@@ -17,16 +17,17 @@ from typing import Any
 
 import pytest
 
+from corral.domain.tasks import KEPT_CLOSED
 from tests.faults.support.teams import IDLE, toml
 from tests.history import check_leases, check_log, check_messages, check_tasks, check_values
 from tests.history.nemesis import Nemesis
 from tests.history.record import OK, Operation, read
-from tests.history.workloads import FILES, PREFIX, TOPIC
+from tests.history.workloads import FILES, PREFIX, TASKS_EACH, TOPIC
 from tests.support.instance import Instance
 
 pytestmark = pytest.mark.slow
 
-#: Of one round: longer, and the daemon would forget what is done, as it should, and checkers would take it for lost.
+#: Of one round.
 SECONDS = 20.0
 ROUNDS = int(os.environ.get("CORRAL_HISTORY_ROUNDS", "1"))
 SEEDS = [f"{os.environ.get('CORRAL_HISTORY_SEED', '1')}.{number}" for number in range(1, ROUNDS + 1)]
@@ -122,6 +123,10 @@ class Last:
             found += page
             after = told["next"]
         return found
+
+
+def test_what_is_done_is_kept_for_as_long_as_a_history_looks_at_it() -> None:
+    assert CLIENTS["tasks"] * TASKS_EACH < KEPT_CLOSED
 
 
 def run_clients(instance: Instance, nemesis: Nemesis, directory: Path) -> dict[str, list[Operation]]:

@@ -26,7 +26,11 @@ KEYS, PREFIX = 3, "r/"
 TOPIC = "news"
 #: Seconds; a client that is stopped for longer loses what it has.
 LOCK_TTL, TASK_TTL = 1.0, 1.0
+#: How many tasks each client adds: all of them together fewer than are kept when they are done, or some are gone that
+#: were not lost. A quick machine would come to more.
+TASKS_EACH = 200
 _numbers = itertools.count(1)
+_tasks = itertools.count(1)
 
 
 def leases(wire: Wire, chance: random.Random, agent: str) -> None:
@@ -71,7 +75,7 @@ def locks(wire: Wire, chance: random.Random, agent: str) -> None:
 
 def tasks(wire: Wire, chance: random.Random, agent: str) -> None:
     """Add some, claim one, and finish it, fail, give it back, or never say."""
-    if chance.random() < 0.4:
+    if chance.random() < 0.4 and next(_tasks) <= TASKS_EACH:
         key = f"{agent} {next(_numbers)}"
         body = {"title": key, "key": key, "max_attempts": 1000, "backoff": 0.0, "priority": chance.randrange(3)}
         # Who does not know asks again: with a key that is the same task.
@@ -81,9 +85,9 @@ def tasks(wire: Wire, chance: random.Random, agent: str) -> None:
     whose = agent if chance.random() < 0.3 else ""
     claim = {"ttl": TASK_TTL}
     outcome, told = wire.do("claim", "POST", "/v1/tasks/claim", claim, claim, agent=whose)
+    time.sleep(chance.random() * 0.05)
     if outcome != OK:
         return
-    time.sleep(chance.random() * 0.05)
     about = {"task": told["task"], "token": told["token"]}
     target, token = f"/v1/tasks/{told['task']}", {"token": told["token"]}
     match chance.choice(("done", "done", "done", "fail", "return", "prolong", "forget")):

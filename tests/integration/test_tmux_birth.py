@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 from pathlib import Path
 
@@ -121,7 +122,32 @@ def test_a_tmux_that_is_no_program_is_told(own_directory: Path) -> None:
     program.chmod(0o755)
 
     async def act() -> None:
-        with pytest.raises(UnavailableError, match=r"tmux could not be started: (exit code 127|Exec format error)"):
+        with pytest.raises(UnavailableError, match=r"tmux could not be started: Exec format error"):
             await start_server([str(program), "-D"], str(own_directory / "tmux.sock"), _ENVIRONMENT)
+
+    asyncio.run(act())
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_without_descriptors_it_is_told_and_none_is_lost(server: _Server, left: int) -> None:
+    async def act() -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, lambda: None)  # what asyncio opens by and by is open
+        before = set(os.listdir("/proc/self/fd"))
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        # Descriptors are given out from the lowest on: those below the highest that is open are filled up.
+        filled = [os.open(os.devnull, os.O_RDONLY)]
+        while filled[-1] <= max(map(int, before)):
+            filled.append(os.open(os.devnull, os.O_RDONLY))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (filled[-1] + 1 + left, limits[1]))
+        try:
+            with pytest.raises(UnavailableError, match="tmux could not be started: Too many open files"):
+                await start_server([*server.base, "-D"], server.socket, _ENVIRONMENT)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            for descriptor in filled:
+                os.close(descriptor)
+        assert set(os.listdir("/proc/self/fd")) == before
 
     asyncio.run(act())

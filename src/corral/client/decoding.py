@@ -16,7 +16,7 @@ class _AsInJson:
     """What `json.JSONDecoder` tells its scanner by default."""
 
     strict = True
-    object_hook = object_pairs_hook = None
+    object_hook = object_pairs_hook = array_hook = None
     parse_float, parse_int, parse_constant = float, int, _CONSTANTS.__getitem__
 
 
@@ -36,9 +36,11 @@ def decoded(text: bytes) -> object:
 def _scanner() -> "Callable[[str, int], tuple[object, int]]":
     try:
         from _json import make_scanner
-    except ImportError:  # as in `json`: a Python without it has one that is written in Python
+
+        scanner: Callable[[str, int], tuple[object, int]] = make_scanner(_AsInJson)  # type: ignore[arg-type]  # any object that says these things does
+    except (ImportError, AttributeError):
+        # As in `json`: a Python without it has one that is written in Python. And one to come may want to know more.
         from json.decoder import JSONDecoder
 
         return JSONDecoder().raw_decode
-    scanner: Callable[[str, int], tuple[object, int]] = make_scanner(_AsInJson)  # type: ignore[arg-type]  # any object that says these things does
     return scanner

@@ -12,12 +12,12 @@ from types import MappingProxyType
 
 from corral.domain.enforcement import DENY
 
-#: Belongs to the terminal or the service that `up` was typed in, and would mislead a program in another one.
+#: Belongs to the terminal, the shell or the service that `up` was typed in, and would mislead a program in another one.
 _OF_THE_CALLERS_TERMINAL = frozenset(
     """TERM TERM_PROGRAM TERM_PROGRAM_VERSION TERM_SESSION_ID COLUMNS LINES WINDOWID WINDOW STY TMUX TMUX_PANE
     TMUX_TMPDIR SHLVL OLDPWD PWD _ NOTIFY_SOCKET INVOCATION_ID JOURNAL_STREAM LISTEN_FDS LISTEN_PID LISTEN_FDNAMES
     WATCHDOG_PID WATCHDOG_USEC SYSTEMD_EXEC_PID MANAGERPID SSH_TTY SSH_CLIENT SSH_CONNECTION
-    CLAUDECODE CLAUDE_CODE_ENTRYPOINT""".split()
+    SHELLOPTS BASHOPTS PPID CLAUDECODE CLAUDE_CODE_ENTRYPOINT""".split()
 )
 
 #: What says nothing about whose it is.

@@ -347,6 +347,34 @@ def test_with_the_tmux_server_its_terminals_go_and_nobody_saw_how_programs_ended
     stage.play(scenario)
 
 
+@only(TMUX)
+def test_the_next_tmux_server_has_nothing_of_the_one_before(stage: Stage) -> None:
+    """It counts its panes from the beginning again."""
+
+    async def scenario() -> None:
+        keeper = stage.keeper()
+        script = "while :; do echo $CORRAL_RUN; sleep 0.02; done"
+        old = await keeper.start_all([stage.order(script, agent=agent) for agent in ("a", "b")])
+        for session in old:
+            await keeper.says(session, session.run)
+        os.kill(keeper.runtime.server_pid or 0, signal.SIGKILL)
+        for session in old:
+            await keeper.end_of(session)
+        await keeper.runtime.remove([old[1].run])
+        # Those of `a` are left: nobody has cleared them away when `b` is started again.
+        (new,) = await keeper.start_all([stage.order(script, agent="b")])
+        with pytest.raises(NotFoundError):
+            await keeper.runtime.screen(old[0].run)
+        view = await keeper.runtime.view()
+        assert [session.run for session in view.sessions] == [new.run]
+        before = len(stage.output[old[0].run]), len(stage.output.get(new.run, b""))
+        await keeper.listener.until(lambda: len(stage.output.get(new.run, b"")) > before[1] + 100)
+        assert len(stage.output[old[0].run]) == before[0]
+        assert old[0].run not in stage.text(new.run)
+
+    stage.play(scenario)
+
+
 @only(PLAIN)
 @pytest.mark.parametrize("keeper_too", [False, True])
 def test_without_a_terminal_a_host_that_is_killed_takes_nobody_along(stage: Stage, keeper_too: bool) -> None:

@@ -1,9 +1,12 @@
 """Launch files in a directory with which the agent, who is the same user, does what it wants."""
 
+import ast
 import os
+import shutil
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
@@ -186,6 +189,48 @@ def test_without_a_terminal_a_run_asks_nobody_and_ends_with_its_program(own_dire
     )
     assert (done.stdout, done.returncode) == (b"yes no\n", 5)
     assert launches.exit_code("api", RUN) == 5
+
+
+#: Programs that are `/bin/sh` somewhere, each as it is called there.
+SHELLS = [shell for shell in (["dash"], ["bash", "--posix"], ["busybox", "sh"]) if shutil.which(shell[0])]
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"IFS": "0"},
+        {"IFS": "2 1"},
+        {"begun": "x", "status": "y", "killed": "z"},
+        {"UID": "4711", "EUID": "1", "PPID": "1", "SHELLOPTS": "xtrace", "BASHOPTS": "x", "BASH_VERSINFO": "x"},
+        {"CDPATH": "/usr", "PATH": "/nowhere", "ENV": "/no/such/file", "POSIXLY_CORRECT": "1"},
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("begins", [True, False])
+def test_no_variable_of_an_agent_changes_how_its_launch_goes(
+    own_directory: Path, shell: list[str], environment: dict[str, str], begins: bool
+) -> None:
+    launches = LaunchFiles(str(own_directory / "launch"), str(own_directory / "own"))
+    program = [sys.executable, "-c", "import os; print(sorted(os.environ.items())); raise SystemExit(22)"]
+    path = launches.write(
+        agent="api", run=RUN, command=program, shell=False, working_directory="/" if begins else "/no/such/place",
+        environment={**environment, "OTHER": "it's"}, gated=False, note="", terminal=False,
+    )  # fmt: skip
+    at = shutil.which(shell[0])
+    assert at is not None
+    done = subprocess.run([at, *shell[1:], path], capture_output=True, text=True, check=False)
+    assert done.returncode == (22 if begins else 126), done.stderr
+    assert launches.exit_code("api", RUN) == done.returncode
+    assert ("/no/such/place" in done.stderr) is not begins
+    if begins:
+        found = dict(ast.literal_eval(done.stdout))
+        own = {"UID", "EUID", "PPID", "SHELLOPTS", "BASHOPTS", "BASH_VERSINFO"} if shell[0] == "bash" else set()
+        for name, value in {**environment, "OTHER": "it's"}.items():
+            assert name in own or found[name] == value
+        if "UID" in environment and own:
+            assert found["UID"] == str(os.getuid())
+        assert launches.environment_of("api") == {**environment, "OTHER": "it's"}
 
 
 @pytest.mark.parametrize("text", ["", "7", "x y", "7 1 2", "-1 0", "256 0", f"{1 << 70} 0", f"0 {1 << 70}", "9" * 5000])

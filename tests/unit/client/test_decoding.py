@@ -60,3 +60,13 @@ def test_nothing_of_it_loads_the_parser() -> None:
     where = {"PYTHONPATH": os.path.dirname(corral.__path__[0])}
     told = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=True, env=where)
     assert {"json", "re"}.isdisjoint(told.stdout.split())
+
+
+def test_a_python_whose_parser_wants_to_know_more_is_served_by_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make_scanner(context: object) -> object:
+        raise AttributeError("no attribute 'hook_of_the_future'")
+
+    monkeypatch.setattr("_json.make_scanner", make_scanner)
+    assert decoded(b' {"a": [1, 2.5, null]} ') == {"a": [1, 2.5, None]}
+    with pytest.raises(ValueError, match=r"."):
+        decoded(b"{")

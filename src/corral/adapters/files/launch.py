@@ -73,17 +73,31 @@ fi
 #: because the cgroup goes with its last process. No command but builtins, so it costs nothing.
 _COUNT_OOM = r"""
 killed=0
-while read -r line; do
+while IFS= read -r line; do
   case $line in 0::*)
     for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
       if [ -r "$top${line#0::}/memory.events" ]; then
-        while read -r name count; do [ "$name" = oom_kill ] && killed=$count; done <"$top${line#0::}/memory.events"
+        while IFS=' ' read -r name count; do
+          [ "$name" = oom_kill ] && killed=$count
+        done <"$top${line#0::}/memory.events"
         break
       fi
     done ;;
   esac
 done </proc/self/cgroup
 """
+
+
+#: What a bash that is `/bin/sh` sets for itself, and ends of if somebody else does. People export UID for containers.
+_OF_THE_SHELL = frozenset(("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"))
+
+
+def _line(name: str, value: str) -> str:
+    """Shell that exports a variable: with this value, or with the shell's own where that is none to be changed."""
+    line = f"export {name}={_quoted(value)}\n"
+    if name in _OF_THE_SHELL:
+        return f"if (export {name}=0) 2>/dev/null; then\n{line}else export {name}; fi\n"
+    return line
 
 
 def _told_at_once(name: str) -> str:
@@ -144,7 +158,7 @@ class LaunchFiles:
             f"export TMUX_TMPDIR={_quoted(self.own_directory(run))}\n"
             # `command`, or a shell ends at once if the file is gone, and what it says of that is dropped.
             f"command . {_quoted(environment_file)} && cd {_quoted(working_directory)}\n"
-            "set -- $?\n"  # no variable: the environment may have one of any name
+            'set -- "$?"\n'  # no variable: the environment may have one of any name
             f"export {RUN_VARIABLE}={run}\n"
             f"{f'export {FILE_VARIABLE}={_quoted(self.credential_file(agent))}' if credential else ''}\n"
             # With a handler and not ignored: the program starts with the default actions, and this shell outlives it.
@@ -153,13 +167,14 @@ class LaunchFiles:
             # exec in a subshell: always the program of that name, never a builtin of the shell.
             # Its own words (`Terminated`) are not the program's: it has no standard error of its own meanwhile.
             "exec 3>&2 2>/dev/null\n"
-            f"([ $1 = 0 ] || exit 126; {_told_at_once(command[0]) if through and not shell else ''}"
+            f'([ "$1" = 0 ] || exit 126; '
+            f"{_told_at_once(command[0]) if through and not shell else ''}"
             f"exec {' '.join([*map(_quoted, through), *program])}) 2>&3 3>&-\n"
             "status=$?\n"
             f"{_COUNT_OOM}"
-            f"echo $status $killed >{_quoted(path + _EXIT)}\n"
+            f'echo "$status $killed" >{_quoted(path + _EXIT)}\n'
             f"{_UNTIL_READ if terminal else ''}"
-            "exit $status\n",
+            'exit "$status"\n',
         )
         if credential:
             _write_private(self.credential_file(agent), credential + "\n")
@@ -171,7 +186,7 @@ class LaunchFiles:
         """See `Launches.keep_environment`."""
         self._have_directory()
         known = self._lines
-        lines = {one: known.get(one) or f"export {one[0]}={_quoted(one[1])}\n" for one in environment.items()}
+        lines = {one: known.get(one) or _line(*one) for one in environment.items()}
         self._lines = lines
         self._environments.pop(agent, None)
         _write_private(os.path.join(self._directory, f"{agent}.env"), "".join(lines.values()))

@@ -32,7 +32,10 @@ async def start_server(argv: Sequence[str], socket_path: str, environment: Mappi
     file = shutil.which(argv[0], path=environment.get("PATH"))
     if file is None:
         raise not_there(argv[0])
-    server = _cloned(file, argv, environment) or _forked(argv, environment)
+    try:
+        server = _cloned(file, argv, environment) or _forked(argv, environment)
+    except OSError as error:
+        raise _not_started(error.strerror or str(error)) from error
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _SECONDS
     try:
@@ -91,6 +94,8 @@ class _Server:
 
     def words(self) -> str:
         """What it said, once it has ended."""
+        if self._image.error:
+            return os.strerror(self._image.error)
         return _in_words(os.read(self._words, _LONGEST), self._code)
 
     def close(self) -> None:
@@ -114,10 +119,10 @@ def _cloned(file: str, argv: Sequence[str], environment: Mapping[str, str]) -> _
     """The server, started in no time; None where that cannot be."""
     if native_birth.clone is None:
         return None
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     ours, theirs = os.pipe2(os.O_CLOEXEC)
-    pid = 0
+    pid = nothing = -1
     try:
+        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         image = native_birth.ServerImage(
             os.fsencode(file),
             [os.fsencode(word) for word in argv],
@@ -128,26 +133,24 @@ def _cloned(file: str, argv: Sequence[str], environment: Mapping[str, str]) -> _
         pid = native_birth.clone(image.address)
         return _Server(pid, ours, image) if pid > 0 else None
     finally:
-        os.close(nothing)
+        if nothing >= 0:
+            os.close(nothing)
         os.close(theirs)
         if pid <= 0:
             os.close(ours)
 
 
 def _forked(argv: Sequence[str], environment: Mapping[str, str]) -> _ForkedServer:
-    try:
-        return _ForkedServer(
-            list(argv),
-            preexec_fn=_take_orphans,  # one system call, looked up before the fork: nothing another thread could hold
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-            cwd="/",
-            env=dict(environment),
-        )
-    except OSError as error:
-        raise _not_started(error.strerror or str(error)) from error
+    return _ForkedServer(
+        list(argv),
+        preexec_fn=_take_orphans,  # one system call, looked up before the fork: nothing another thread could hold
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        cwd="/",
+        env=dict(environment),
+    )
 
 
 def _take_orphans() -> None:

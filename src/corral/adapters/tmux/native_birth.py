@@ -13,6 +13,8 @@ from corral.adapters.machine_code import Image, loaded
 
 #: `struct sigaction` of the kernel, all of it nought: the default.
 _SIGACTION = 32
+#: Which word tells why it did not become its program.
+_ERROR = 9
 
 #: Bytes, and what they mean.
 _LISTING = """
@@ -51,6 +53,7 @@ _LISTING = """
     498b5020              mov   rdx, [r8+32]    ; word 4: the environment
     b83b000000            mov   eax, 59         ; execve
     0f05                  syscall
+    49894048              mov   [r8+72], rax    ; word 9: why it did not become its program
     bf7f000000            mov   edi, 127
     b83c000000            mov   eax, 60         ; exit
     0f05                  syscall
@@ -67,7 +70,12 @@ class ServerImage(Image):
     ) -> None:
         default, place = ctypes.create_string_buffer(_SIGACTION), ctypes.create_string_buffer(b"/")
         self._also_held = (default, place)
-        super().__init__(file, argv, environment, ctypes.addressof(default), ctypes.addressof(place), nothing, says)
+        super().__init__(file, argv, environment, ctypes.addressof(default), ctypes.addressof(place), nothing, says, 0)
+
+    @property
+    def error(self) -> int:
+        """Why it did not become its program, as a number of the kernel; 0 if it did, or has not got there."""
+        return -self.words[_ERROR]
 
 
 clone = loaded(_LISTING)

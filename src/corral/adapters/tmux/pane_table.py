@@ -101,13 +101,20 @@ class PaneTable:
     def forget(self, run: str) -> None:
         """The pane is gone, or is about to be taken away."""
         pane = self.by_run.pop(run)
-        self._runs.pop(pane.pane_id, None)
+        if self._runs.get(pane.pane_id) == run:
+            del self._runs[pane.pane_id]
         self.unwatch(run)
 
     def forget_all(self) -> None:
         """Let go of everything; panes stay as they are."""
         for run in list(self.by_run):
             self.forget(run)
+
+    def begin_anew(self) -> None:
+        """The server is gone with all its panes. The next one gives their ids to others."""
+        self.forget_all()
+        self._early.clear()
+        self._guests = {}
 
     def unwatch(self, run: str) -> None:
         """Report no exit of this run any more."""

@@ -370,6 +370,7 @@ class TmuxRuntime:
                 if not create:
                     return None
                 self._refuse_beside_hidden_server()
+                self._table.begin_anew()
             elif server is None or not proc.marked([server], self._markers):
                 raise RefusedError(
                     f"the tmux server at {self._socket_path} is not of this instance",
