@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from corral.domain.last_output import missing_end
+from corral.domain.last_output import INTERRUPTED, missing_end
 from corral.domain.last_question import QuestionFilter
 from corral.domain.masking import Masker
 from corral.domain.terminal_text import TextCleaner
@@ -105,10 +105,11 @@ class Recorder:
         masker = self._new_masker()
         shown = masker.feed("\n".join(screen).encode()) + masker.finish()
         missing = self._missing(shown.decode("utf-8", "replace").split("\n"))
-        self._tail = b""
+        # All that is shown is recorded now. Whether the next output goes on with its last line, nobody knows.
+        self._tail = "\r\n".join([*screen, INTERRUPTED, ""]).encode()[-_TAIL_BYTES:]
         if over and not missing:
             return
-        self._note(b"\r\n[corral: recording was interrupted here]\r\n" + missing)
+        self._note(f"\r\n{INTERRUPTED}\r\n".encode() + missing)
         self.flush()
         self._idle_after_a_while()
 

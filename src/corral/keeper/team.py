@@ -14,6 +14,7 @@ from corral.agents.profile import Profile
 from corral.background import Background
 from corral.domain import lifecycle
 from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.last_output import SKIPPED
 from corral.domain.limits import Limits
 from corral.domain.shared_sessions import Company
 from corral.domain.terminals import TMUX
@@ -383,7 +384,7 @@ class TeamKeeper:
         """Output was skipped because this keeper was too slow; the log says so where it happened."""
         agent = self._agents.get(run)
         if agent is not None:
-            self._recorders.of(agent).add(b"\r\n[corral: some output is missing here]\r\n")
+            self._recorders.of(agent).add(f"\r\n{SKIPPED}\r\n".encode())
 
     def resized(self, run: str, columns: int, rows: int) -> None:
         """The terminal of a run has another size."""

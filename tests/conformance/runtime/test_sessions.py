@@ -3,11 +3,13 @@
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from corral.adapters.procfs import processes as proc
+from corral.adapters.tmux.control import PAUSE_AFTER
 from corral.domain.errors import NotFoundError
 from corral.ports.runs import ExitStatus
 from corral.ports.runtime import Session, SessionOrder
@@ -343,6 +345,24 @@ def test_with_the_tmux_server_its_terminals_go_and_nobody_saw_how_programs_ended
         assert await keeper.end_of(session) == ExitStatus()
         await keeper.listener.until(lambda: bool(keeper.listener.servers))
         assert (await keeper.runtime.view()).presence == "absent"
+
+    stage.play(scenario)
+
+
+@only(TMUX)
+def test_a_keeper_that_was_too_slow_is_told_so_and_hears_what_follows(stage: Stage) -> None:
+    async def scenario() -> None:
+        keeper = stage.keeper()
+        # More than a socket takes, and then now and then a little.
+        session = await keeper.start(
+            f"until [ -e {stage.directory}/quiet ]; do echo a line that nobody reads; done; "
+            "while :; do echo heard; sleep 0.05; done"
+        )
+        await keeper.listener.until(lambda: session.run in stage.output)
+        time.sleep(PAUSE_AFTER + 1.5)  # noqa: ASYNC251 - nothing else may happen here: it is this loop that reads
+        await keeper.listener.until(lambda: session.run in keeper.listener.lost)
+        (stage.directory / "quiet").touch()
+        await keeper.listener.until(lambda: b"heard" in stage.output[session.run][-100:])
 
     stage.play(scenario)
 

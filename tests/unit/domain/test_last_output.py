@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corral.domain.last_output import missing_end
+from corral.domain.last_output import INTERRUPTED, SKIPPED, missing_end
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,16 @@ from corral.domain.last_output import missing_end
         (["gone above", "x", "y"], ["x", "y", "z"], "\nz"),
         (["far above"], ["middle", "end"], "middle\nend"),
         (["painted", "end"], ["frame", "end"], ""),
+        (["one", "two", INTERRUPTED], ["one", "two", "three"], "\nthree"),
+        (
+            ["one", INTERRUPTED, "two", "ok", SKIPPED, "three", "ok"],
+            ["one", "two", "ok", "three", "ok", "4", "ok"],
+            "\n4\nok",
+        ),
+        (["one", "tw", INTERRUPTED, "o", "three"], ["one", "two", "three", "four"], "\nfour"),
+        (["the prompt:", INTERRUPTED, "go on", "x"], ["the prompt: go on", "x", "y"], "\ny"),
+        (["a\tb", "c"], ["a       b", "c d"], " d"),
+        ([INTERRUPTED], ["one"], "one"),
     ],
 )
 def test_what_the_screen_has_beyond_the_record(recorded: list[str], shown: list[str], missing: str) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from corral.domain import last_question
 from corral.domain.masking import Masker
 from corral.keeper.recorder import Recorder
@@ -152,3 +154,42 @@ def test_of_a_run_that_was_over_before_a_new_keeper_came_nothing_is_said_where_n
     assert b"interrupted here" in asyncio.run(scenario(shown, over=False))
     missing = asyncio.run(scenario([*shown, "and more"], over=True))
     assert missing.split() == b"[corral: recording was interrupted here] and more".split()
+
+
+def test_however_often_keepers_come_and_go_each_line_is_recorded_once() -> None:
+    async def scenario() -> bytes:
+        log = Log()
+        shown: list[str] = []
+        for keeper in range(4):
+            recorder = recorder_of(log)
+            shown += [f"unheard {keeper}", "ok"] if keeper else []
+            recorder.taken_over(shown)
+            for word in (f"heard {keeper}", "ok"):
+                shown.append(word)
+                recorder.add(word.encode() + b"\r\n")
+            recorder.close()
+        return log.text
+
+    lines = asyncio.run(scenario()).decode().split("\r\n")
+    said = [line for line in lines if line and line != "[corral: recording was interrupted here]"]
+    assert said == ["heard 0", "ok"] + [
+        word for keeper in (1, 2, 3) for word in (f"unheard {keeper}", "ok", f"heard {keeper}", "ok")
+    ]
+
+
+@pytest.mark.parametrize("rest", [b"", b"the end\r\n", b"goes on\r\nthe end\r\n"])
+def test_one_that_ends_after_another_keeper_came_is_not_recorded_again(rest: bytes) -> None:
+    async def scenario() -> bytes:
+        log = Log()
+        log.text = b"first\r\nthe prompt: "
+        recorder = recorder_of(log)
+        recorder.taken_over(["first", "the prompt: "])
+        if rest:
+            recorder.add(rest)
+        screen = ["first", *(b"the prompt: " + rest).decode().split("\r\n")]
+        recorder.complete([line for line in screen if line])
+        recorder.close()
+        return log.text
+
+    text = asyncio.run(scenario())
+    assert (text.count(b"first"), text.count(b"the prompt"), text.count(b"the end")) == (1, 1, int(bool(rest)))

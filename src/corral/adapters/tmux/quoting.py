@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./:=@%+,-]+")
+#: Of what begins with a `%`, only the id of a pane is a word.
+_PLAIN = re.compile(r"[A-Za-z0-9_./:=@+,-][A-Za-z0-9_./:=@%+,-]*|%[0-9]+")
 #: How each character that is special between double quotes is written there; every other is itself.
 _ESCAPES = {
     **{code: f"\\{code:03o}" for code in (*range(32), 127)},
@@ -20,7 +21,7 @@ def quote(argument: str) -> str:
     A leading `%` would open a condition, a trailing `;` would end the command and `#{…}`, `~` and `$` would expand:
     anything but plain letters is put into double quotes with what is special there escaped.
     """
-    if _PLAIN.fullmatch(argument) and not argument.startswith("%if"):
+    if _PLAIN.fullmatch(argument):
         return argument
     return f'"{argument.translate(_ESCAPES)}"'
 

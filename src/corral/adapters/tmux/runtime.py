@@ -8,6 +8,7 @@ tells when the server goes away. See docs/adr/0004-one-control-client.md.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,6 +34,8 @@ from corral.domain.messages import neutralised
 from corral.ports.runs import ExitStatus
 from corral.ports.runtime import RuntimeListener, Screen, Session, SessionOrder, View
 from corral.ports.sessions import GuestTerminal, Picture, SeatOrder
+
+log = logging.getLogger("corral.keeper")
 
 _SERVER_EXIT_SECONDS = 3.0
 #: Starting many sessions takes the server a while; more agents get more time.
@@ -445,7 +448,9 @@ class TmuxRuntime:
             self._background.spawn(self._resume(self._client, pane_id))
 
     async def _resume(self, client: ControlClient, pane_id: str) -> None:
-        await client.try_many([[["refresh-client", "-A", f"{pane_id}:continue"]]])
+        (outcome,) = await client.try_many([[["refresh-client", "-A", f"{pane_id}:continue"]]])
+        if isinstance(outcome, TmuxRefusedError):
+            log.error("tmux does not go on with the output of pane %s: %s", pane_id, outcome.message)
 
     def _closed(self, why: str) -> None:
         self._listener.server_changed(why)
