@@ -39,7 +39,7 @@ class _Seen:
     def __init__(self, asking: Asking) -> None:
         self._asking = asking
         self._loop = asyncio.get_running_loop()
-        self._answers: dict[tuple[str, str], bool] = {}
+        self._answers: dict[tuple[str, int, str], bool] = {}
         self._since = 0.0
 
     def sees(self, entry: Entry) -> bool:
@@ -55,21 +55,21 @@ class _Seen:
                 self._answers[key] = False
         return self._answers[key]
 
-    async def _decide(self, user: str, agent: str) -> bool:
+    async def _decide(self, user: str, uid: int, agent: str) -> bool:
         asking, authority = self._asking, self._asking.authority
 
         def look() -> bool:
             if agent:
                 team, _, name = agent.partition("/")
                 return asking.decision(_VERB, authority.target(team, name)).allow
-            return asking.decision(_VERB, authority.person(user)).allow
+            return asking.decision(_VERB, authority.person(user, uid)).allow
 
         return await asking.settled(look)
 
 
-def _whose(entry: Entry) -> tuple[str, str]:
-    """The user, and the agent if it was one, that an entry belongs to."""
+def _whose(entry: Entry) -> tuple[str, int, str]:
+    """The user, by name and number, and the agent if it was one, that an entry belongs to."""
     who, on = entry.note.who, entry.note.on
     if who == ITSELF and on.team:
-        return who.user, f"{on.team}/{on.agent}"
-    return who.user, who.agent
+        return who.user, who.uid, f"{on.team}/{on.agent}"
+    return who.user, who.uid, who.agent

@@ -54,8 +54,6 @@ from corral.service.sight import AskedSight
 
 #: The rule of what no policy was asked about, because there is no such thing, or the request cannot be understood.
 NOT_ASKED = "not_asked"
-#: A stream is asked about again so often.
-_STREAM_SECONDS = 1.0
 #: The body of what is denied is for the trail alone: so long it is waited for, and so much of it is read.
 _DENIED_SECONDS, _DENIED_BYTES = 1.0, 64 * 1024
 
@@ -108,9 +106,11 @@ class Authorising:
         audit = self._audit
 
         async def quickly(request: Request) -> Response:
-            asked = requests.caller(request), requests.via(request)
+            asked = requests.caller(request), requests.via(request), requests.identity(request).run
             ruling = self.remembered((verb, *asked, request.scope["query_string"]))
-            if ruling is None or ruling.denial is not None or (audit is not None and not audit.is_ready):
+            # Who waits is asked about again meanwhile.
+            waits = b"wait=" in request.scope["query_string"]
+            if ruling is None or ruling.denial is not None or waits or (audit is not None and not audit.is_ready):
                 return await otherwise(request)
             if ruling.about.pins:
                 request.scope["query_string"] = ruling.pinned
@@ -182,7 +182,8 @@ class _Request:
         self._place: tuple[str, str] | None = None
         #: The query as it came: the handler's is another, and passes look at this.
         self._query: bytes = request.scope["query_string"]
-        asked = self._asking.who, requests.via(request)
+        # By run as well: what is remembered says who acts, for the trail, and an agent is another one when it restarts.
+        asked = self._asking.who, requests.via(request), requests.identity(request).run
         self._key = (self._verb, *asked, self._query) if self._verb in LASTING else None
 
     async def serve(self, handler: Handler) -> Response:
@@ -283,8 +284,7 @@ class _Request:
             request.scope[requests.SIGHT] = AskedSight(self._around.asking(request), self._verb)
         if self._verb in LOCKED:
             request.scope[requests.AGAIN] = self._again
-        if self._verb in STREAMED_BODIES:
-            request.scope[requests.STILL] = self._while_under_way(about)
+        request.scope[requests.STILL] = self._while_under_way(about)
 
     async def _again(self) -> None:
         try:
@@ -312,7 +312,7 @@ class _Request:
 
         async def still() -> None:
             nonlocal asked
-            if clock() - asked > _STREAM_SECONDS:
+            if clock() - asked >= requests.STILL_SECONDS:
                 try:
                     await self._asking.settled(lambda: self._still(about))
                 except DeniedError as error:

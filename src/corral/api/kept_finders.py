@@ -9,7 +9,7 @@ import msgspec
 from corral.api.about import About, Case
 from corral.api.finders import asking, of_agent, own, team
 from corral.api.msg_requests import MessageBody
-from corral.domain import inbox, msg_parties, sends
+from corral.domain import inbox, msg, msg_parties, sends
 from corral.domain.errors import NotFoundError
 from corral.domain.inbox_records import number_of
 from corral.service.hook_notices import HookNotices
@@ -108,9 +108,15 @@ class KeptFinders:
         to = msg_parties.recipients(
             order.to, sender=_party(case, about), team=lambda: _team(case, about), known=self._known(case)
         )
-        teams = {party.partition("/")[0]: None for party in to if "/" in party}
+        # An answer that names nobody goes to who wrote what it answers, however long ago that was allowed.
+        told = to or self._answered(_party(case, about), order.reply_to)
+        teams = {party.partition("/")[0]: None for party in told if "/" in party}
         read = msgspec.structs.replace(order, to=tuple(map(msg_parties.shown, to)))
         return About(on=(*about.on, *map(case.target, teams)), pins=about.pins, order=read)
+
+    def _answered(self, party: str, reply_to: str) -> list[str]:
+        """The sender of a message that the party got or sent."""
+        return [self._msg.show(party, msg.number_of(reply_to)).sender] if reply_to else []
 
     def _known(self, case: Case) -> msg_parties.Known:
         agents = {

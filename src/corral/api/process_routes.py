@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from corral.api import answers, process_answers, requests
 from corral.api.process_bodies import ExecBody
-from corral.domain.errors import WrongUseError
+from corral.domain.errors import DeniedError, WrongUseError
 from corral.domain.line_patterns import Pattern
 from corral.domain.process_output import BASE64
 from corral.domain.signal_names import name_of, number_of
@@ -146,10 +146,14 @@ def _question(request: Request) -> Question:
 
 
 async def while_heard(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
-    """What comes of `work`. It ends at once if the caller goes away: nobody is kept busy for nobody."""
+    """What comes of `work`. It ends at once if the caller goes away: nobody is kept busy for nobody. It ends soon, with
+    `DeniedError`, if the caller may not wait for it any more.
+    """
     doing = asyncio.current_task()
     assert doing is not None
     has_left = False
+    denial: DeniedError | None = None
+    still = requests.still(request)
 
     async def leave() -> None:
         nonlocal has_left
@@ -158,13 +162,32 @@ async def while_heard(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
         has_left = True
         doing.cancel()
 
-    leaving = asyncio.ensure_future(leave())
+    async def watch() -> None:
+        nonlocal denial
+        try:
+            while True:
+                await still()
+                await asyncio.sleep(requests.STILL_SECONDS)
+        except DeniedError as error:
+            denial = error
+            doing.cancel()
+
+    beside = [asyncio.ensure_future(leave())]
+    # Most are over before that.
+    alarm = asyncio.get_running_loop().call_later(
+        requests.STILL_SECONDS, lambda: beside.append(asyncio.ensure_future(watch()))
+    )
     try:
-        return await work
+        found = await work
     except asyncio.CancelledError:
-        if not has_left:
+        if not has_left and denial is None:
             raise
         doing.uncancel()
-        raise ClientDisconnect from None
+        raise denial or ClientDisconnect from None
     finally:
-        leaving.cancel()
+        alarm.cancel()
+        for one in beside:
+            one.cancel()
+    if request.method == "GET":
+        await still()  # what was done is told to who did it, and what is read only to who may
+    return found

@@ -48,6 +48,8 @@ FAR, VIA = "far", "via"
 #: apart; which rows of a list may be told; and how to ask once more whether it may go on.
 RAW, ORDER, SIGHT, AGAIN = "corral.raw", "corral.order", "corral.sight", "corral.again"
 STILL = "corral.still"
+#: So often what is under way is asked about again.
+STILL_SECONDS = 1.0
 #: Seconds between two looks of somebody who follows.
 SHORTEST_INTERVAL, DEFAULT_INTERVAL, LONGEST_INTERVAL = 0.1, 2.0, 86400.0
 

@@ -18,7 +18,7 @@ from corral.domain.roles import AGENT_ROLE
 from corral.service.audit import Audit
 from corral.service.authority import Asking
 
-#: Each thing that a request is about is an entry, up to so many; then it is one for all.
+#: Each thing that a request is about is an entry, up to so many; then it is one for each team, and each rule there.
 _MOST_ENTRIES = 50
 
 
@@ -67,10 +67,16 @@ def denied(decision: Decision) -> DeniedError:
 
 
 def rows(those: Sequence[tuple[Target, Decision]]) -> list[tuple[entries.Target, str]]:
-    """What entries are about, each with the rule that decided; of too many, one entry for the team."""
-    if len(those) > _MOST_ENTRIES:
-        those = [(Target(kind=TEAM, team=those[0][0].team), those[0][1])]
-    return [(_target(on), decision.rule) for on, decision in those]
+    """What entries are about, each with the rule that decided; of too many, one entry for each team."""
+    found = [(_target(on), decision.rule) for on, decision in those]
+    if len(found) > _MOST_ENTRIES:
+        found = list(dict.fromkeys((_whole(on), rule) for on, rule in found))
+    return found
+
+
+def _whole(on: entries.Target) -> entries.Target:
+    """The team of something; what is of no team stands for itself."""
+    return entries.Target(kind=TEAM, team=on.team) if on.team else on
 
 
 @lru_cache(maxsize=4096)

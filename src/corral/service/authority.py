@@ -67,9 +67,13 @@ class Authority:
             return Target(kind=HOST)
         return self.facts.target(team, agent) or Target(kind=AGENT if agent else TEAM, team=team, agent=agent)
 
-    def person(self, user: str) -> Target:
-        """What belongs to a person as such: a mailbox, for one."""
+    def person(self, user: str, uid: int | None = None) -> Target:
+        """What belongs to a person as such: a mailbox, for one. What was somebody's who had the name before, by the
+        number that they had (`uid`), is nobody's.
+        """
         known = self.facts.caller(user)
+        if known is not None and uid not in (None, known.uid):
+            return Target(kind=PERSON)
         return Target(kind=PERSON, owner=user, owner_role=known.role if known is not None else "")
 
 

@@ -42,7 +42,8 @@ def test_who_asks_is_what_the_kernel_says_and_an_agent_with_its_run_if_that_is_p
 @pytest.mark.parametrize(
     ("who", "team", "seen"),
     [
-        (Actor(uid=1, user=ME), "toys", True),
+        (Actor(uid=os.getuid(), user=ME), "toys", True),
+        (Actor(uid=os.getuid() + 1, user=ME), "toys", False),
         (Actor(uid=1, user="ann"), "shop", False),
         (Actor(uid=1, user="ann", agent="shop/api"), "toys", True),
         (ITSELF, "shop", True),

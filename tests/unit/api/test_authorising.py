@@ -422,7 +422,7 @@ class TestWhatIsNotEvenWhole:
 
 
 def test_a_stream_that_may_not_go_on_has_that_as_its_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corral.api.authorising._STREAM_SECONDS", 0.0)
+    monkeypatch.setattr("corral.api.requests.STILL_SECONDS", 0.0)
     monkeypatch.setattr("corral.service.authority._FRESH_SECONDS", -1.0)
     policy = Scripted(own)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from corral.api import authorising
+from corral.api import requests
 from corral.domain.kv import Transaction
 from corral.domain.policy import Decision, Question
 from corral.domain.records import Event, NewEvent
@@ -193,7 +193,7 @@ def test_a_trail_that_is_read_waits_for_the_policy_and_not_the_policy_for_it(tmp
 
 
 def test_a_stream_ends_for_who_may_not_hear_it_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(authorising, "_STREAM_SECONDS", 0.0)
+    monkeypatch.setattr(requests, "STILL_SECONDS", 0.0)
     facts = People()
 
     async def act(scene: Scene) -> None:

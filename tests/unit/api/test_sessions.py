@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from corral.api import authorising
+from corral.api import requests
 from corral.client.wire import Chunks
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.notices import Notice
@@ -90,7 +90,7 @@ async def attached(scene: Scene) -> AsyncIterator[Attached]:
 def test_who_may_not_be_there_any_more_types_and_sees_nothing_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    monkeypatch.setattr(authorising, "_STREAM_SECONDS", 0.0)
+    monkeypatch.setattr(requests, "STILL_SECONDS", 0.0)
     monkeypatch.setattr(authority, "_FRESH_SECONDS", 0.0)
     people = People()
 
