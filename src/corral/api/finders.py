@@ -18,6 +18,8 @@ from corral.service.resolve import find_agent, find_agents, find_asking, find_te
 #: The rule of the denial of an agent that would speak for somebody else.
 NOT_ITSELF = "not_itself"
 _HOST = Target()
+#: What a handler is to read where a team is named that is not there for the caller. No team can have this name.
+_NO_TEAM = "/"
 
 
 def host(_: Case) -> About:
@@ -157,25 +159,34 @@ def asking(case: Case) -> About:
 
 
 def writing(case: Case) -> About:
-    """As `asking`. Of a team that is not up nothing is enforced, and whoever asks is told so."""
+    """As `asking`. Of a team that is not up nothing is enforced, and whoever asks is told so: also of one that they may
+    not see, which their request does not name any more.
+    """
     try:
         return asking(case)
     except NotFoundError:
         named = case.text("team")
-        if not named or named in case.everything.teams:
+        if not named or named in case.seen.teams:
             raise
-        return own(case)
+        # The handler looks among all teams. Without a name it would take the only one.
+        return About(on=(case.asking.itself,), pins={"team": (_NO_TEAM,), "agent": (), "cwd": ()})
 
 
 def hearing(case: Case) -> About:
-    """A hook says which agent it runs in. What is no agent's is the person's, and an agent's is its own."""
-    key = (case.text("team"), case.text("agent"))
-    if not key[1] and case.asking.who.agent:
-        return asking(case)
-    if key in case.everything.agents:
+    """A hook says which agent it runs in. What is no agent's is the person's, and an agent's is its own.
+
+    An agent that names another is told that it is not that one, whether there is such an agent or not. For a person,
+    an agent that they may not see is none.
+    """
+    key, itself = (case.text("team"), case.text("agent")), case.asking.who.agent
+    if itself:
+        if not key[1]:
+            return asking(case)
+        if "/".join(key) != itself or key not in case.everything.agents:
+            raise DeniedError(f"{itself} is not {'/'.join(key)}", "", rule=NOT_ITSELF)
         return of_agent(case, *key)
-    if case.asking.who.agent:
-        raise DeniedError(f"{case.asking.who.agent} is not {'/'.join(key)}", "", rule=NOT_ITSELF)
+    if key in case.seen.agents:
+        return of_agent(case, *key)
     return About(on=(case.asking.itself,), pins={"team": (), "agent": ()})
 
 
