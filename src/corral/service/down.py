@@ -20,10 +20,12 @@ from corral.ports.workspace import WorkspaceRemoval
 from corral.service.belongings import Belongings, GivenBack
 from corral.service.context import Context
 from corral.service.floors import Floors, noted, others_with
+from corral.service.merge_batch import Resting
 from corral.service.merge_work import MergeWork
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.resolve import find_team
+from corral.service.team_names import is_anothers
 from corral.service.turn import MayGoOn, as_decided
 from corral.supervise.supervisor import DEFAULT_GRACE
 
@@ -134,12 +136,14 @@ class Down:
             before = await others_with(self._context, name, owner)
             if team is None and not (await self._left(name, before) if shared else self._left_worktrees(name)):
                 raise NotFoundError(f"no team {name} is up", "corral ps shows what is up")
+            # Of a team at rest whose name is another's, only what is in the rooms of who asks is dealt with.
+            mine = team is not None or not shared or not await is_anothers(self._context.store, name, who.user)
             agents = self._registry.of_team(name)
             stopping = [agent for agent in agents.values() if agent.state in _TO_BE_STOPPED]
             keeper = await self._supervisor.keepers.of(name).open()
             await self._announce(who, stopping)
             point("daemon.down_announced")
-            merges = await self._merges.rest(name)
+            merges = await self._merges.rest(name) if mine else Resting(waiting=(), left=())
             for agent in stopping:
                 tell(Progress(agent=agent.name, step="stopping", of=len(stopping)))
             ended = Ended()
@@ -157,7 +161,7 @@ class Down:
             removals = cleared.removals
             point("daemon.workspaces_removed")
             had = await self._belongings.give_back(who, team, agents) if team is not None else GivenBack()
-            blocks = _block_check(await self._ports.free(who, name))
+            blocks = _block_check(await self._ports.free(who, name) if mine else ())
             checks = [*await keeper.census(name), _worktree_check(removals, merges.left), blocks, *had.checks]
             receipt = Receipt(
                 team=name,
@@ -176,7 +180,9 @@ class Down:
             point("daemon.census_taken")
             stopped = [_stopped(agent, ended) for agent in stopping]
             put, drop = noted(name, owner, cleared.users - {owner}) if shared else ((), ())
-            end = _End(events=[*stopped, _event(receipt)], put_items=put, drop_items=drop, clean=receipt.clean)
+            # An event by this name is told of the team whose it is: what somebody else cleared away is none of that.
+            events = [*stopped, _event(receipt)] if mine else []
+            end = _End(events=events, put_items=put, drop_items=drop, clean=receipt.clean)
             written = await self._record(who, name, agents.values(), end)
         return replace(receipt, written=written and not any(check.found for check in (blocks, *had.checks)))
 

@@ -25,6 +25,11 @@ async def owner_of(store: Store, team: str) -> str:
     return found.get(team, b"").decode()
 
 
+async def is_anothers(store: Store, team: str, user: str) -> bool:
+    """Whether the name is somebody else's than this user's. The caller holds the team's lock."""
+    return await owner_of(store, team) not in ("", user)
+
+
 async def must_be_of(store: Store, team: str, user: str) -> None:
     """Raises `RefusedError` if the name is somebody else's. The caller holds the team's lock."""
     owner = await owner_of(store, team)
