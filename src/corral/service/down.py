@@ -72,7 +72,10 @@ class Receipt:
 
 
 class Down:
-    """The use case. A second `down` of a team while one is under way waits for it and gets the same receipt."""
+    """The use case. A second `down` of a team while one is under way waits for it and gets the same receipt.
+
+    On a shared server, that is one of the same person: the names of teams at rest mean something else for each.
+    """
 
     def __init__(self, context: Context, ports: PortBlocks, belongings: Belongings, merges: MergeWork) -> None:
         self._ports = ports
@@ -83,7 +86,8 @@ class Down:
         self._supervisor = context.supervisor
         self._places = context.places
         self._now = context.now
-        self._under_way: dict[tuple[str, bool], asyncio.Task[Receipt]] = {}
+        #: By team, whether work is thrown away, and on a shared server who asked.
+        self._under_way: dict[tuple[str, bool, str], asyncio.Task[Receipt]] = {}
 
     def find(self, *, name: str, file: str, cwd: str) -> str:
         """The team that is meant: one that is up, or one at rest that left worktrees behind.
@@ -111,12 +115,16 @@ class Down:
         may_go_on: MayGoOn = as_decided,
     ) -> Receipt:
         """Take the team down. The receipt says what is left; nothing that holds work is removed without `discard`."""
-        key = (team, discard)
+        key = (team, discard, who.user if self._supervisor.keepers.shared else "")
         while (task := self._under_way.get(key)) is not None:
             try:
-                return await asyncio.shield(task)
+                receipt = await asyncio.shield(task)
             except DeniedError:
-                pass  # that was said to who asked for it; this one asks for itself
+                # That was said to who asked for it; this one asks for itself, once the other is forgotten.
+                await asyncio.sleep(0)
+                continue
+            await may_go_on()  # only the first was asked about with the lock held
+            return receipt
         patience = DEFAULT_GRACE if grace is None else grace
         work = self._do(who, team, patience, caller=caller, discard=discard, tell=tell, may_go_on=may_go_on)
         task = self._under_way[key] = asyncio.get_running_loop().create_task(work)

@@ -12,8 +12,9 @@ import pytest
 from corral.domain import states
 from corral.domain.errors import DeniedError, NotFoundError
 from corral.domain.policy import Question
+from corral.domain.records import Who
 from corral.service.down import Receipt
-from corral.service.turn import MayGoOn
+from corral.service.turn import MayGoOn, as_decided
 from tests.support.records import PERSON
 from tests.unit.api.deciding import ME, People, Scripted, decided
 from tests.unit.api.scene import Scene, play
@@ -124,6 +125,93 @@ def test_who_joins_a_down_that_is_denied_to_another_has_a_down_of_its_own(tmp_pa
         with pytest.raises(NotFoundError):
             await second
         assert turns == ["second"]
+
+    play(tmp_path, act)
+
+
+class Downs:
+    """Some people say `down shop`; how it is done is played: each receipt tells whom it was made for."""
+
+    def __init__(self, scene: Scene, monkeypatch: pytest.MonkeyPatch, *, shared: bool) -> None:
+        self._down = scene.services.down
+        self._go_on = asyncio.Event()
+        self.done_for: list[str] = []
+        monkeypatch.setattr(scene.services.supervisor.keepers, "shared", shared)
+        monkeypatch.setattr(self._down, "_do", self._do)
+
+    async def _do(self, who: Who, name: str, *_: object, **__: object) -> Receipt:
+        await self._go_on.wait()
+        self.done_for.append(who.user)
+        return Receipt(team=name, clean=True, checks=(), seconds=0.0, stopped=[who.user])
+
+    async def ask(self, user: str, may_go_on: MayGoOn = as_decided) -> "asyncio.Future[Receipt]":
+        """It is under way when this returns."""
+        asked = asyncio.ensure_future(
+            self._down(
+                Who(user=user, uid=1),
+                "shop",
+                caller=0,
+                grace=0.0,
+                discard=False,
+                tell=lambda _: None,
+                may_go_on=may_go_on,
+            )
+        )
+        await asyncio.sleep(0)
+        return asked
+
+    def go_on(self) -> None:
+        self._go_on.set()
+
+
+def test_two_people_who_take_down_a_team_each_have_a_receipt_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a team at rest, each means what is in their own room."""
+
+    async def act(scene: Scene) -> None:
+        downs = Downs(scene, monkeypatch, shared=True)
+        of_ann, of_ben = await downs.ask("ann"), await downs.ask("ben")
+        downs.go_on()
+        assert [(await one).stopped for one in (of_ann, of_ben)] == [["ann"], ["ben"]]
+
+    play(tmp_path, act)
+
+
+@pytest.mark.parametrize(("shared", "second"), [(True, "ann"), (False, "ann"), (False, "ben")])
+def test_two_downs_of_one_person_are_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool, second: str
+) -> None:
+    """In the instance of one person, all are of that person."""
+
+    async def act(scene: Scene) -> None:
+        downs = Downs(scene, monkeypatch, shared=shared)
+        both = await downs.ask("ann"), await downs.ask(second)
+        downs.go_on()
+        first, joined = [await one for one in both]
+        assert first is joined
+        assert downs.done_for == ["ann"]
+
+    play(tmp_path, act)
+
+
+def test_who_joins_a_down_and_may_not_go_on_is_not_given_its_receipt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused() -> None:
+        assert downs_done == ["ann"], "it is asked when the other is done"
+        raise DeniedError("not any more", "", rule="no")
+
+    downs_done: list[str] = []
+
+    async def act(scene: Scene) -> None:
+        downs = Downs(scene, monkeypatch, shared=True)
+        downs.done_for = downs_done
+        first, joined = await downs.ask("ann"), await downs.ask("ann", refused)
+        downs.go_on()
+        assert (await first).stopped == ["ann"]
+        with pytest.raises(DeniedError):
+            await joined
 
     play(tmp_path, act)
 
