@@ -11,6 +11,7 @@ from corral.api.about import About, Case
 from corral.api.daemon_bodies import FixesBody
 from corral.api.session_answers import SteerBody
 from corral.api.team_bodies import ChosenBody, DownBody, ForkBody, UpBody
+from corral.domain import names
 from corral.domain.errors import DeniedError, NotFoundError, WrongUseError
 from corral.domain.policy import DRIVE, OBSERVE, TEAM, Target
 from corral.service.resolve import find_agent, find_agents, find_asking, find_team
@@ -199,7 +200,8 @@ def down(case: Case) -> About:
     try:
         name = find_team(case.seen, name="" if file else name, file=file, cwd=order.cwd).name
     except NotFoundError:
-        if not name or name in case.everything.teams:
+        # What can be no team's name has left nothing. That is said here, where only what the caller sees is named.
+        if not names.is_valid(name) or name in case.everything.teams:
             raise
     on = case.target(name) if name in case.everything.teams else _of_caller(case, name)
     return About(on=(on,), order=msgspec.structs.replace(order, team=name, file=None, cwd=""))

@@ -132,3 +132,18 @@ def test_of_my_own_team_at_rest_i_am_told_which_merges_wait(
         assert await downs(scene) == [("rocket", ME)]
 
     decided(tmp_path, Scripted(own_alone), act)
+
+
+@pytest.mark.parametrize("name", ["No Such!", "../toys", "-"])
+def test_the_answer_to_a_name_that_no_team_can_have_names_only_teams_that_i_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    async def act(scene: Scene) -> None:
+        in_my_room(scene, monkeypatch)
+        reply = await scene.ask("POST", "/v1/down", {"team": name, "cwd": "/"})
+        assert (reply.status, reply.error) == (
+            404,
+            {"code": "not_found", "message": f"no team {name} is up", "remedy": "teams that are up: shop"},
+        )
+
+    decided(tmp_path, Scripted(own_alone), act)
