@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from corral.domain import states
-from corral.domain.errors import CorralError, NotFoundError, UnavailableError
+from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.domain.process_ids import is_process_id
 from corral.domain.process_output import Shown
 from corral.domain.records import Agent, NewEvent, Who
@@ -22,14 +22,12 @@ from corral.service.context import Context
 from corral.service.patience import Patience
 from corral.service.process_notes import ProcessNotes
 from corral.service.process_orders import OTHER_SHELL, Plan, Wanted
+from corral.service.process_owners import ProcessOwners
 from corral.service.process_reading import Place, ProcessReader, Question, Reading
 from corral.service.reaching import keeper_soon
 from corral.service.resolve import find_agent, find_team
 from corral.service.running import must_run
 from corral.service.turn import MayGoOn, as_decided
-
-#: Ids of which it is remembered whose they are, so that they need not be looked for; the oldest go first.
-_MOST_REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +53,7 @@ class Processes:
         self._supervisor = context.supervisor
         self._reader = ProcessReader(context.supervisor)
         self._notes = ProcessNotes(context.registry)
-        #: The team and the agent of processes, by id.
-        self._owners: dict[str, tuple[str, str]] = {}
+        self._owners = ProcessOwners(lambda owner: owner in context.registry.agents)
 
     async def settled(self) -> None:
         """Wait until everything that was done is in the journal."""
@@ -68,7 +65,7 @@ class Processes:
         """Run a command in an agent's place, and wait for its end as long as the caller likes.
 
         One that is to run in the background, or ends in `&`, is answered for at once, even if it is about to fail.
-        A command that has not ended when time is up goes on.
+        A command that has not ended when time is up goes on. `RefusedError` for an id that is another agent's.
         """
         process_orders.check(wanted)
         if agent.state == states.UNKNOWN:
@@ -115,11 +112,14 @@ class Processes:
 
     async def _start(self, who: Who, agent: Agent, wanted: Wanted, plan: Plan, patience: Patience) -> Execution:
         order = plan.order
-        if order.process not in self._owners:
+        owner = self._owners.get(order.process)
+        if owner is None:
             # Written before it is so: a command may be over before anybody hears that it began.
             about = {"process": order.process, **process_orders.fingerprint(wanted)}
             self._note(who, agent.key, "process.started", about)
-            self._remember(order.process, agent.key)
+            self._owners.remember(order.process, agent.key)
+        elif owner != agent.key:
+            raise _taken(order.process)
         wait = 0.0 if plan.background or wanted.input is not None else patience.portion
         try:
             # The keeper knows an order again by its id: whichever keeper gets it, it is started once.
@@ -129,7 +129,7 @@ class Processes:
         except CorralError as error:
             outcome = "unknown" if isinstance(error, UnavailableError) else "failed"
             self._note(who, agent.key, "process.failed", {"process": order.process, "error": error.code}, outcome)
-            self._owners.pop(order.process, None)
+            self._owners.forget(order.process, agent.key)
             raise
 
     async def _feed(self, place: Place, data: bytes) -> str:
@@ -162,10 +162,10 @@ class Processes:
         if agent:
             found = find_agent(self._registry, team=team, agent=agent, cwd=cwd)
             return Place(found.team, found.name, process)
-        if process not in self._owners:
+        if self._owners.get(process) is None:
             await self.list(team=team, agent="", cwd="")
         owner = self._owners.get(process)
-        if owner not in self._registry.agents or (team and owner[0] != team):
+        if owner is None or (team and owner[0] != team):
             raise no_process(process)
         return Place(*owner, process)
 
@@ -227,13 +227,13 @@ class Processes:
         """Forget a process of which nothing runs, with its output."""
         keeper = await keeper_soon(self._supervisor, place.team)
         await keeper.forget_processes(place.team, place.agent, [place.process])
-        self._owners.pop(place.process, None)
+        self._owners.forget(place.process, (place.team, place.agent))
         self._note_about(who, place, "process.removed")
 
     async def _of(self, team: str, agent: str) -> Sequence[Process]:
         found = await self._supervisor.insist(team, lambda keeper: keeper.processes(team, agent))
         for process in found:
-            self._remember(process.process, (team, process.agent))
+            self._owners.remember(process.process, (team, process.agent))
         return found
 
     async def _until_ended(self, place: Place, patience: Patience) -> Process:
@@ -246,11 +246,6 @@ class Processes:
         return await self._supervisor.insist(
             place.team, lambda keeper: keeper.wait_process(place.team, place.agent, place.process, wait=wait)
         )
-
-    def _remember(self, process: str, owner: tuple[str, str]) -> None:
-        self._owners[process] = owner
-        if len(self._owners) > _MOST_REMEMBERED:
-            del self._owners[next(iter(self._owners))]
 
     def _note_about(self, who: Who, place: Place, event: str, outcome: str = "ok", **data: object) -> None:
         self._note(who, (place.team, place.agent), event, {"process": place.process, **data}, outcome)
@@ -268,6 +263,13 @@ def _check(question: Question) -> None:
 def no_process(process: str) -> NotFoundError:
     """What is said of a process that there is not."""
     return NotFoundError(f"there is no process {process[:100]}", "corral proc ls shows those there are")
+
+
+def _taken(process: str) -> RefusedError:
+    """Whose it is, is not told: whoever asks may not know of them."""
+    return RefusedError(
+        f"process_id {process} is the id of another agent's process", "choose another one, or none: then one is found"
+    )
 
 
 def _remarks(plan: Plan, seen: Execution, timeout: float | None) -> list[str]:

@@ -4,8 +4,11 @@ import asyncio
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from corral.ports.processes import Process
+from tests.support.records import PERSON
 from tests.unit.api.process_scene import started
 from tests.unit.api.scene import Scene, play
 from tests.unit.service.fake_keeper import soon
@@ -70,11 +73,70 @@ class TestWhose:
     def test_is_found_by_a_daemon_that_never_heard_of_it(self, tmp_path: Path) -> None:
         async def act(scene: Scene) -> None:
             process, _ = await started(scene, "z")
-            scene.processes._owners.clear()
+            scene.processes._owners.forget(process, ("toys", "z"))
             assert (await scene.ask("GET", f"/v1/processes/{process}")).json["team"] == "toys"
             await scene.ask("POST", f"/v1/processes/{process}/signal?signal=INT")
             await scene.processes.settled()
             assert (await scene.store.events(last=1))[0].agent == "z"
+
+        play(tmp_path, act)
+
+    def test_stays_that_of_its_agent_whatever_ids_another_keeper_names(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            process, played = await started(scene, "a")
+            listed = scene.keeper.processes
+
+            async def altered(team: str, agent: str) -> list[Process]:
+                if team == "toys":
+                    return [msgspec.structs.replace(played.seen(), agent="z")]
+                return await listed(team, agent)
+
+            scene.keeper.processes = altered  # type: ignore[method-assign]
+            assert (await scene.ask("GET", "/v1/processes?team=toys")).status == 200
+            assert (await scene.ask("GET", f"/v1/processes/{process}")).json["agent"] == "a"
+            assert (await scene.ask("GET", f"/v1/processes/{process}?team=toys")).status == 404
+
+        play(tmp_path, act)
+
+    def test_an_id_that_is_another_agents_starts_nothing(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            process, _ = await started(scene, "a")
+            reply = await scene.exec("team=toys&agent=z", argv=["cat"], process_id=process)
+            assert (reply.status, reply.error["code"]) == (409, "refused")
+            assert "shop" not in str(reply.error)
+            assert reply.error["remedy"]
+            assert [played.order.agent for played in scene.keeper.played.values()] == ["a"]
+            assert (await scene.ask("GET", f"/v1/processes/{process}")).json["agent"] == "a"
+            assert [event for event, *_ in await scene.journal()] == ["process.started"]
+
+        play(tmp_path, act)
+
+    def test_an_id_of_an_agent_that_is_gone_can_be_chosen_and_its_start_is_noted(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            process, _ = await started(scene, "a")
+            scene.keeper.played.clear()
+            await scene.registry.commit(PERSON, drop_agents=[("shop", "a")])
+            reply = await scene.exec("team=toys&agent=z", argv=["cat"], background=True, process_id=process)
+            assert reply.status == 200, reply.body
+            assert (await scene.ask("GET", f"/v1/processes/{process}")).json["agent"] == "z"
+            await scene.processes.settled()
+            agents = [event.agent for event in await scene.store.events() if event.event == "process.started"]
+            assert agents == ["a", "z"]
+
+        play(tmp_path, act)
+
+    def test_removing_ones_own_of_the_same_id_leaves_anothers_as_it_is(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            process, _ = await started(scene, "a")
+            forgotten: list[str] = []
+
+            async def forget(team: str, agent: str, processes: object) -> None:
+                forgotten.append(agent)
+
+            scene.keeper.forget_processes = forget  # type: ignore[method-assign]
+            assert (await scene.ask("DELETE", f"/v1/processes/{process}?team=toys&agent=z")).status == 200
+            assert forgotten == ["z"]
+            assert scene.processes._owners.get(process) == ("shop", "a")
 
         play(tmp_path, act)
 
