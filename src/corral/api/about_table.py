@@ -30,7 +30,7 @@ PROCESSES = frozenset(
     "write_to_process".split()
 )
 #: Those whose answers have contents that not everybody is told who is told of the thing.
-SIGHTED = LISTS | PROCESSES
+SIGHTED = LISTS | PROCESSES | {"release_lease", "renew_lease"}
 #: Bodies that may have more bytes than others.
 MOST_BYTES = {"execute": requests.MAX_EXEC_BODY, "write_to_process": MOST_INPUT}
 

@@ -58,14 +58,14 @@ def make_app(services: Services) -> Router:
 
         guard, sight = authorising(services, services.authority), asked_entries(services.authority)
         around, unrouted = guard.__call__, guard.unrouted
-    work = Working(services.busy)
+    work, decides = Working(services.busy), services.authority is not None
     rooms = (
         DaemonApi(services),
         TeamApi(services, work),
         AgentApi(services, work),
         ProcessApi(services.registry, services.processes),
         KvApi(services.registry, services.kv),
-        LeaseApi(services.registry, services.leases, LeaseClaims(services.supervisor)),
+        LeaseApi(services.registry, services.leases, LeaseClaims(services.supervisor), decides=decides),
         PortApi(services.registry, services.ports),
         MsgApi(services.msg),
         TopicApi(services.registry, services.topics),
@@ -80,9 +80,7 @@ def make_app(services: Services) -> Router:
         WriteApi(services.registry, WriteService(services.leases)),
         AuditApi(services.audit, sight),
         MemberApi(services.shared),
-        TokenApi(
-            None if network is None else network.load, services.supervisor, decides=services.authority is not None
-        ),
+        TokenApi(None if network is None else network.load, services.supervisor, decides=decides),
     )
     welcome = Welcome(services.registry, services.inbox, services.attendance)
     identifying = Identifying(services.callers, services.audit, None if network is None else network.callers)

@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from corral.api import answers, lease_answers, lease_bodies, requests
 from corral.api.process_routes import while_heard
-from corral.domain.leases import Claim
+from corral.domain.leases import Claim, no_lease
 from corral.domain.traces import shown
-from corral.service.lease_claims import Asking, LeaseClaims, locks_of, realm_of
+from corral.service.lease_claims import Asking, LeaseClaims, locks_of, realm_of, whose_is
 from corral.service.leases import LeaseService
 from corral.service.resolve import find_asking
 from corral.supervise.registry import Registry
@@ -18,10 +18,12 @@ from corral.supervise.registry import Registry
 class LeaseApi:
     """One method a route."""
 
-    def __init__(self, registry: Registry, leases: LeaseService, claims: LeaseClaims) -> None:
+    def __init__(self, registry: Registry, leases: LeaseService, claims: LeaseClaims, *, decides: bool = False) -> None:
+        """`decides`: requests are decided about, so that of a lease no more counts than what the team has."""
         self._registry = registry
         self._leases = leases
         self._claims = claims
+        self._decides = decides
 
     async def acquire_lease(self, request: Request) -> Response:
         order = await requests.body(request, lease_bodies.AcquireBody)
@@ -58,13 +60,35 @@ class LeaseApi:
 
     async def renew_lease(self, request: Request) -> Response:
         token = (await requests.body(request, lease_bodies.TokenBody)).token
-        party = self._asking(request).party.name
-        return answers.json(lease_answers.lease(await self._leases.renew(_lease(request), party, token)))
+        lease, party = await self._named(request)
+        return answers.json(lease_answers.lease(await self._leases.renew(lease, party, token)))
 
     async def release_lease(self, request: Request) -> Response:
         token = (await requests.body(request, lease_bodies.TokenBody)).token
-        who, party = requests.caller(request), self._asking(request).party.name
-        return answers.json(lease_answers.lease(await self._leases.release(who, _lease(request), party, token)))
+        lease, party = await self._named(request)
+        held = await self._leases.release(requests.caller(request), lease, party, token)
+        return answers.json(lease_answers.lease(held))
+
+    async def _named(self, request: Request) -> tuple[str, str]:
+        """The lease that is in the path, and who asks.
+
+        It was decided about the team: a lease that is not there is `NotFoundError`, and so is one of another team, and
+        one of somebody whom the caller may not be told of.
+        """
+        asking = self._asking(request)
+        lease: str = request.path_params["lease"]
+        if self._decides:
+            claim = self._leases.get(lease).claim
+            if claim.realm not in (realm_of(asking.team), locks_of(asking.team)):
+                raise no_lease(lease)
+            if claim.party.name != asking.party.name and not await self._may_know(request, asking, claim):
+                raise no_lease(lease)
+        return lease, asking.party.name
+
+    async def _may_know(self, request: Request, asking: Asking, claim: Claim) -> bool:
+        """Whether who asks may be told who holds something."""
+        whose = whose_is(claim.party.name, asking.team, self._registry)
+        return whose in await requests.sight(request).opened("list_leases", (whose,))
 
     async def take_lock(self, request: Request) -> Response:
         order = await requests.body(request, lease_bodies.LockBody)
@@ -91,8 +115,3 @@ class LeaseApi:
         named, agent_name, cwd = (requests.text(request, name) for name in ("team", "agent", "cwd"))
         team, agent = find_asking(self._registry, team=named, agent=agent_name, cwd=cwd)
         return Asking(team=team, agent=agent, user=requests.caller(request).user)
-
-
-def _lease(request: Request) -> str:
-    lease: str = request.path_params["lease"]
-    return lease

@@ -87,6 +87,13 @@ def lease_name(token: int) -> str:
     return f"l{token}"
 
 
+def no_lease(lease: str) -> NotFoundError:
+    """What is said of a lease that there is not."""
+    return NotFoundError(
+        f"there is no lease {lease[:80]}", "it was released or has expired; corral lease ls shows what there is"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """What keeps a claim from being granted: a lease, or somebody who came first and waits for one."""
@@ -278,9 +285,18 @@ class Leases:
         try:
             return self.held[lease]
         except KeyError:
-            raise NotFoundError(
-                f"there is no lease {lease[:80]}", "it was released or has expired; corral lease ls shows what there is"
-            ) from None
+            raise no_lease(lease) from None
+
+    def own(self, lease: str, party: str) -> Lease:
+        """The lease of that name, which somebody holds; `RefusedError` with the holder if it is somebody else."""
+        found = self.get(lease)
+        if found.claim.party.name != party:
+            raise RefusedError(
+                f"{lease} is held by {found.claim.party.name}, not by {party}",
+                f"ask them to release it: {send_command(found.claim.party.name)}",
+                holder=found.claim.party.name,
+            )
+        return found
 
     def of_party(self, party: str) -> list[Lease]:
         """All that somebody holds, the oldest first."""
@@ -288,14 +304,14 @@ class Leases:
 
     def renew(self, lease: str, party: str, now: float) -> Lease:
         """A sign of life of whoever holds it."""
-        found = self._own(lease, party)
+        found = self.own(lease, party)
         if lease in self._deadlines:
             self._deadlines.set(lease, now + found.claim.ttl)
         return found
 
     def release(self, lease: str, party: str) -> Lease:
         """It is given back."""
-        found = self._own(lease, party)
+        found = self.own(lease, party)
         self._drop(found)
         return found
 
@@ -365,16 +381,6 @@ class Leases:
             found._put(lease)
             if lease.suspect or not lease.claim.party.run:
                 found._deadlines.set(lease.lease, now + lease.claim.ttl)
-        return found
-
-    def _own(self, lease: str, party: str) -> Lease:
-        found = self.get(lease)
-        if found.claim.party.name != party:
-            raise RefusedError(
-                f"{lease} is held by {found.claim.party.name}, not by {party}",
-                f"ask them to release it: {send_command(found.claim.party.name)}",
-                holder=found.claim.party.name,
-            )
         return found
 
     def _put(self, lease: Lease) -> None:

@@ -13,6 +13,7 @@ from corral.domain.records import Agent, Team
 from corral.domain.spec_model import SHARED as SHARED_CHECKOUT
 from corral.domain.spec_model import WORKTREE
 from corral.service.real_patterns import RealPatterns
+from corral.service.resolve import Roster
 from corral.supervise.supervisor import Supervisor
 
 #: In one claim, and in a question that nobody holds anything by.
@@ -119,6 +120,17 @@ def realm_of(team: Team) -> str:
 def locks_of(team: Team) -> str:
     """Where the names of its locks count."""
     return f"locks of {team.name}"
+
+
+def whose_is(party: str, team: Team, roster: Roster) -> tuple[str, str]:
+    """The team and the agent that are asked about before somebody is told what a party holds.
+
+    What a person holds is the team's that it is looked at in. An agent that is gone counts as its team.
+    """
+    named, slash, agent = party.partition("/")
+    if not slash:
+        return team.name, ""
+    return named, agent if (named, agent) in roster.agents else ""
 
 
 def files_of(team: Team, agent: Agent | None) -> str:

@@ -262,6 +262,10 @@ class LeaseService:
         """All leases, the oldest first."""
         return [self._held(lease) for lease in self._leases.held.values()]
 
+    def get(self, lease: str) -> Lease:
+        """The lease of that name, or `NotFoundError`. No other one will ever have it."""
+        return self._leases.get(lease)
+
     def of_party(self, party: str) -> list[Lease]:
         """All leases and locks of an agent or a person, the oldest first."""
         return self._leases.of_party(party)
@@ -279,8 +283,8 @@ class LeaseService:
         return self._held(lease).expires_at
 
     async def renew(self, lease: str, party: str, token: int | None) -> Held:
-        """A sign of life of whoever holds it. `RefusedError` for a token that is not that of the lease."""
-        self._check_token(lease, token)
+        """A sign of life of whoever holds it. `RefusedError` for others, and for a token that is not the lease's."""
+        self._check_own(lease, party, token)
         found = self._leases.renew(lease, party, self._clock())
         self._wind()
         return self._held(found)
@@ -295,9 +299,8 @@ class LeaseService:
         self._wind()
 
     async def release(self, who: Who, lease: str, party: str, token: int | None) -> Held:
-        """Give it back. It is free when this returns."""
-        self._check_token(lease, token)
-        held = self._held(self._leases.get(lease))
+        """Give it back. It is free when this returns. `RefusedError` as for `renew`."""
+        held = self._held(self._check_own(lease, party, token))
         found = self._leases.release(lease, party)
         # Whoever speaks for the agent without being it, and without the token, takes it away from under it.
         is_taken = who.agent != party and token is None
@@ -314,10 +317,12 @@ class LeaseService:
         except CorralError as error:
             log.error("%d leases are not given back: %s", len(leases), error.message)
 
-    def _check_token(self, lease: str, token: int | None) -> None:
-        found = self._leases.get(lease)
+    def _check_own(self, lease: str, party: str, token: int | None) -> Lease:
+        # Whose it is comes first: nobody finds out the token of what is somebody else's.
+        found = self._leases.own(lease, party)
         if token is not None and token != found.token:
             raise RefusedError(f"{lease} has another token than {token}", "it is the one that acquire answered with")
+        return found
 
     # What happens by itself
 
