@@ -22,7 +22,8 @@ BODIES = frozenset(
 LOCKED = frozenset("down execute fork member_add member_rm pause remove restart resume stop up".split())
 #: Lists and streams of rows: each row that may not be seen is left out.
 LISTS = frozenset(
-    "events list_agents list_entries list_ports list_processes list_sessions list_teams stats watch_entries".split()
+    "events list_agents list_entries list_leases list_locks list_ports list_processes list_sessions list_teams stats "
+    "watch_entries who_touched".split()
 )
 #: Those that name a process, which only keepers may know the agent of.
 PROCESSES = frozenset(

@@ -49,14 +49,20 @@ class LeaseApi:
         return answers.json(lease_answers.Checked(free=True, paths=[shown(path) for path in paths]))
 
     async def list_leases(self, request: Request) -> Response:
-        return self._listed(realm_of(self._asking(request).team))
+        asking = self._asking(request)
+        return await self._listed(request, asking, realm_of(asking.team))
 
     async def list_locks(self, request: Request) -> Response:
-        return self._listed(locks_of(self._asking(request).team))
+        asking = self._asking(request)
+        return await self._listed(request, asking, locks_of(asking.team))
 
-    def _listed(self, realm: str) -> Response:
-        found = [lease_answers.lease(held) for held in self._leases.held() if held.lease.claim.realm == realm]
-        return answers.json(lease_answers.Leases(leases=found))
+    async def _listed(self, request: Request, asking: Asking, realm: str) -> Response:
+        there = [held for held in self._leases.held() if held.lease.claim.realm == realm]
+        # Teams of one person share a repository: who may see one of them need not know of the others.
+        found = await requests.sight(request).rows(
+            there, lambda held: whose_is(held.lease.claim.party.name, asking.team, self._registry)
+        )
+        return answers.json(lease_answers.Leases(leases=[lease_answers.lease(held) for held in found]))
 
     async def renew_lease(self, request: Request) -> Response:
         token = (await requests.body(request, lease_bodies.TokenBody)).token

@@ -30,6 +30,7 @@ class WhoApi:
                 cwd=requests.file_name(request, "cwd"),
                 since=requests.number(request, "since"),
                 limit=DEFAULT_LIMIT if limit is None else limit,
-            )
+            ),
+            requests.sight(request),
         )
         return answers.json(who_answers.found(found))

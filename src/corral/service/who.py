@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
@@ -28,10 +28,11 @@ from corral.domain.traces import (
 )
 from corral.ports.history import AskedMerge, FileHistory
 from corral.service.context import Context
-from corral.service.lease_claims import files_of, realm_of
+from corral.service.lease_claims import files_of, realm_of, whose_is
 from corral.service.leases import LeaseService
 from corral.service.reaching import keeper_soon
 from corral.service.real_patterns import RealPatterns
+from corral.service.sight import EVERYTHING, Sight
 from corral.service.tasks import Tasks
 
 #: The newest events of the journal that are looked at.
@@ -41,6 +42,8 @@ _MOST_COMMITS = 10_000
 #: Traces that are told, without and with a word about it.
 DEFAULT_LIMIT, LARGEST_LIMIT = 50, 1000
 _NO_HISTORY = FileHistory(known=False)
+#: Working trees of a repository, each with the agents that work there.
+Workspaces = Mapping[str, Sequence[Agent]]
 #: What became of merges. That one waits or is being tested says nothing about a file.
 _MERGE_OUTCOMES = frozenset(["merged", "conflict", "failed", "refused"])
 
@@ -83,14 +86,18 @@ class Who:
         self._tasks = tasks
         self._real = RealPatterns(context.supervisor)
 
-    async def of(self, question: Question) -> FileTraces:
-        """What is known of a file, the newest first. `NotFoundError` for one that nobody knows."""
+    async def of(self, question: Question, sight: Sight = EVERYTHING) -> FileTraces:
+        """What is known of a file, the newest first. `NotFoundError` for one that nobody knows.
+
+        What agents hold, held and have in their working trees is told of those that may be seen. Commits are told as
+        the repository has them.
+        """
         if not 0 < question.limit <= LARGEST_LIMIT:
             raise WrongUseError(f"limit={question.limit}: 1 to {LARGEST_LIMIT} are wanted")
-        workspaces = self._workspaces(question.team)
+        workspaces = await self._workspaces(question.team, sight)
         names = names_of(question.path, question.cwd, [*workspaces, files_of(question.team, None)])
         for name in names:
-            found = await self._look(question, name, list(workspaces))
+            found = await self._look(question, name, workspaces, sight)
             if found is not None:
                 return found
         raise NotFoundError(
@@ -98,7 +105,7 @@ class Who:
             "name it from the top of the repository, or from the directory that you are in",
         )
 
-    async def _look(self, question: Question, name: str, workspaces: list[str]) -> FileTraces | None:
+    async def _look(self, question: Question, name: str, workspaces: Workspaces, sight: Sight) -> FileTraces | None:
         """What is known of the file of this name; None if nobody knows it."""
         team, limit = question.team, question.limit
         file = await self._pattern(question, name)
@@ -117,12 +124,13 @@ class Who:
                 merges=_merges(events, team),
             )
         tasks = [seen.task for seen in self._tasks.list(team) if _is_about(seen.task, {name, asked})]
-        journal = await self._from_journal(events, team, file, name, tasks, history)
+        journal = await self._seen(await self._from_journal(events, team, file, name, tasks, history), team, sight)
+        leases = await self._seen(self._from_leases(team, file, name), team, sight)
         # A merge by the queue is told of as that, with who is accountable.
         merged = {one.commit for one in journal if one.what == MERGED}
         traces = [
-            *(one for one in self._from_git(team, name, history) if one.commit not in merged),
-            *self._from_leases(team, file, name),
+            *(one for one in _from_git(workspaces, name, history) if one.commit not in merged),
+            *leases,
             *_claims(tasks, name),
             *journal,
         ]
@@ -132,15 +140,18 @@ class Who:
         told = newest_first(traces, question.since)
         return FileTraces(path=name, traces=told[:limit], more=max(0, len(told) - limit), unseen=history.unseen)
 
-    def _workspaces(self, team: Team) -> dict[str, list[Agent]]:
-        """Working trees of the repository, each with the agents that work there; of all teams that share it."""
+    async def _workspaces(self, team: Team, sight: Sight) -> Workspaces:
+        """Of all teams that share the repository."""
+        there = [one for one in self._registry.agents.values() if one.workspace_kind in (WORKTREE, SHARED)]
+        sharing = {one.name for one in self._registry.teams.values() if realm_of(one) == realm_of(team)}
         found: dict[str, list[Agent]] = {}
-        for agent in self._registry.agents.values():
-            its_team = self._registry.teams.get(agent.team)
-            is_of_it = its_team is not None and realm_of(its_team) == realm_of(team)
-            if is_of_it and agent.workspace_kind in (WORKTREE, SHARED):
-                found.setdefault(agent.workspace, []).append(agent)
+        for agent in await sight.rows((one for one in there if one.team in sharing), lambda one: one.key):
+            found.setdefault(agent.workspace, []).append(agent)
         return found
+
+    async def _seen(self, traces: Iterable[Trace], team: Team, sight: Sight) -> list[Trace]:
+        """Teams of one person share a repository: who may see one of them need not know of the others."""
+        return await sight.rows(traces, lambda one: whose_is(one.agent or one.person, team, self._registry))
 
     async def _pattern(self, question: Question, name: str) -> Pattern:
         """What leases are compared with: the file that the name leads to."""
@@ -157,32 +168,6 @@ class Who:
         return file
 
     # Where traces come from
-
-    def _from_git(self, team: Team, name: str, history: FileHistory) -> Iterator[Trace]:
-        workspaces = self._workspaces(team)
-        for change in history.open_changes:
-            here = workspaces.get(change.workspace, [])
-            alone = here[0] if len(here) == 1 and here[0].workspace_kind == WORKTREE else None
-            yield Trace(
-                what=CHANGING,
-                time=change.time,
-                agent="/".join(alone.key) if alone is not None else "",
-                person=alone.user if alone is not None else "",
-                path=name,
-                workspace=change.workspace,
-                detail=f"{change.how}, in no commit yet" + _shared_by(here if alone is None else []),
-            )
-        for commit in history.commits:
-            yield Trace(
-                what=COMMITTED,
-                time=commit.time,
-                agent=agent_of_branch(commit.branch),
-                person=commit.author,
-                path=os.fsdecode(commit.path) or name,
-                commit=commit.commit,
-                branch=commit.branch,
-                detail=commit.subject,
-            )
 
     def _from_leases(self, team: Team, file: Pattern, name: str) -> Iterator[Trace]:
         for held in self._leases.held():
@@ -245,6 +230,32 @@ class _About:
 
     def matches(self, pattern: str) -> bool:
         return parse(pattern).overlaps(self.file)
+
+
+def _from_git(workspaces: Workspaces, name: str, history: FileHistory) -> Iterator[Trace]:
+    for change in history.open_changes:
+        here = workspaces.get(change.workspace, [])
+        alone = here[0] if len(here) == 1 and here[0].workspace_kind == WORKTREE else None
+        yield Trace(
+            what=CHANGING,
+            time=change.time,
+            agent="/".join(alone.key) if alone is not None else "",
+            person=alone.user if alone is not None else "",
+            path=name,
+            workspace=change.workspace,
+            detail=f"{change.how}, in no commit yet" + _shared_by(here if alone is None else []),
+        )
+    for commit in history.commits:
+        yield Trace(
+            what=COMMITTED,
+            time=commit.time,
+            agent=agent_of_branch(commit.branch),
+            person=commit.author,
+            path=os.fsdecode(commit.path) or name,
+            commit=commit.commit,
+            branch=commit.branch,
+            detail=commit.subject,
+        )
 
 
 def _merges(events: Sequence[Event], team: Team) -> list[AskedMerge]:

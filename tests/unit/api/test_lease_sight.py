@@ -132,3 +132,67 @@ class TestKeepingAndGivingBack:
             assert (await scene.ask("POST", f"/v1/leases/{lease}/{verb}?team=shop", {})).status == 200
 
         play(tmp_path, act)
+
+
+class TestTelling:
+    def test_leases_of_a_team_that_may_not_be_seen_are_left_out(self, tmp_path: Path) -> None:
+        policy = Scripted(everything)
+
+        async def act(scene: Scene) -> None:
+            await hush(scene)
+            await hold(scene, "team=hush&agent=quiet", "merger/plan.md")
+            seen = [await hold(scene, "team=shop&agent=b", "src/"), await hold(scene, "team=shop", "docs/")]
+            assert len((await scene.ask("GET", "/v1/leases?team=shop")).json["leases"]) == 3
+            policy.allows = all_but_hush
+            told = (await scene.ask("GET", "/v1/leases?team=shop&agent=a")).json["leases"]
+            assert [one["lease"] for one in told] == [one["lease"] for one in seen]
+
+        decided(tmp_path, policy, act, Hushed())
+
+    def test_leases_of_a_team_whose_agreements_one_may_not_follow_are_left_out(self, tmp_path: Path) -> None:
+        """Many may know that others work, and not what they work on."""
+        policy = Scripted(everything)
+
+        async def act(scene: Scene) -> None:
+            await hush(scene)
+            await hold(scene, "team=hush&agent=quiet", "merger/plan.md")
+            policy.allows = lambda question: question.verb == "list_agents" or all_but_hush(question)
+            assert (await scene.ask("GET", "/v1/leases?team=shop")).json["leases"] == []
+
+        decided(tmp_path, policy, act, Hushed())
+
+    def test_locks_of_a_hidden_agent_are_left_out(self, tmp_path: Path) -> None:
+        policy = Scripted(everything)
+
+        async def act(scene: Scene) -> None:
+            await lock(scene, "team=shop&agent=b")
+            policy.allows = lambda question: question.on.agent != "b"
+            assert (await scene.ask("GET", "/v1/locks?team=shop")).json["leases"] == []
+
+        decided(tmp_path, policy, act)
+
+    def test_who_had_to_do_with_a_file_names_nobody_who_may_not_be_seen(self, tmp_path: Path) -> None:
+        policy = Scripted(everything)
+
+        async def act(scene: Scene) -> None:
+            await hush(scene)
+            before = await hold(scene, "team=hush&agent=quiet", "merger/plan.md")
+            await scene.ask("POST", f"/v1/leases/{before['lease']}/release?team=hush&agent=quiet", {})
+            await hold(scene, "team=hush&agent=quiet", "merger/plan.md")
+            question = "/v1/who?team=shop&path=merger/plan.md"
+            assert b"hush/quiet" in (await scene.ask("GET", question)).body
+            policy.allows = all_but_hush
+            reply = await scene.ask("GET", question)
+            assert b"hush" not in reply.body
+            assert b"quiet" not in reply.body
+
+        decided(tmp_path, policy, act, Hushed())
+
+    def test_of_one_person_all_leases_of_the_repository_are_told(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            await hush(scene)
+            held = await hold(scene, "team=hush&agent=quiet", "merger/plan.md")
+            assert (await scene.ask("GET", "/v1/leases?team=shop")).json["leases"] == [held]
+            assert b"hush/quiet" in (await scene.ask("GET", "/v1/who?team=shop&path=merger/plan.md")).body
+
+        play(tmp_path, act)
