@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from corral.domain import states
-from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
+from corral.domain.errors import CorralError, NotFoundError, UnavailableError
 from corral.domain.process_ids import is_process_id
 from corral.domain.process_output import Shown
 from corral.domain.records import Agent, NewEvent, Who
@@ -65,7 +65,7 @@ class Processes:
         """Run a command in an agent's place, and wait for its end as long as the caller likes.
 
         One that is to run in the background, or ends in `&`, is answered for at once, even if it is about to fail.
-        A command that has not ended when time is up goes on. `RefusedError` for an id that is another agent's.
+        A command that has not ended when time is up goes on. `NotFoundError` for an id that is another agent's.
         """
         process_orders.check(wanted)
         if agent.state == states.UNKNOWN:
@@ -119,7 +119,7 @@ class Processes:
             self._note(who, agent.key, "process.started", about)
             self._owners.remember(order.process, agent.key)
         elif owner != agent.key:
-            raise _taken(order.process)
+            raise no_process(order.process)  # as of any id that is not the agent's
         wait = 0.0 if plan.background or wanted.input is not None else patience.portion
         try:
             # The keeper knows an order again by its id: whichever keeper gets it, it is started once.
@@ -263,13 +263,6 @@ def _check(question: Question) -> None:
 def no_process(process: str) -> NotFoundError:
     """What is said of a process that there is not."""
     return NotFoundError(f"there is no process {process[:100]}", "corral proc ls shows those there are")
-
-
-def _taken(process: str) -> RefusedError:
-    """Whose it is, is not told: whoever asks may not know of them."""
-    return RefusedError(
-        f"process_id {process} is the id of another agent's process", "choose another one, or none: then one is found"
-    )
 
 
 def _remarks(plan: Plan, seen: Execution, timeout: float | None) -> list[str]:

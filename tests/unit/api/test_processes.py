@@ -102,7 +102,7 @@ class TestWhose:
         async def act(scene: Scene) -> None:
             process, _ = await started(scene, "a")
             reply = await scene.exec("team=toys&agent=z", argv=["cat"], process_id=process)
-            assert (reply.status, reply.error["code"]) == (409, "refused")
+            assert (reply.status, reply.error["code"]) == (404, "not_found")
             assert "shop" not in str(reply.error)
             assert reply.error["remedy"]
             assert [played.order.agent for played in scene.keeper.played.values()] == ["a"]
