@@ -32,6 +32,8 @@ PROCESSES = frozenset(
 )
 #: Those whose answers have contents that not everybody is told who is told of the thing.
 SIGHTED = LISTS | PROCESSES | {"release_lease", "renew_lease"}
+#: Those that are only read, and may be waited for.
+WAITING = frozenset(("list_changes", "read_topic"))
 #: Bodies that may have more bytes than others.
 MOST_BYTES = {"execute": requests.MAX_EXEC_BODY, "write_to_process": MOST_INPUT}
 

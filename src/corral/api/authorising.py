@@ -33,6 +33,7 @@ from corral.api.about_table import (
     PROCESSES,
     SIGHTED,
     STREAMED_BODIES,
+    WAITING,
     Table,
 )
 from corral.api.auditing import UNKNOWN, acts, target
@@ -80,7 +81,9 @@ class Authorising:
             return await _Request(self, endpoint, finder, request).serve(handler)
 
         streams = endpoint.how == STREAM and endpoint.handler not in LISTS
-        if acts(endpoint) or streams or endpoint.body is not None or endpoint.handler not in LASTING:
+        # Who waits is asked about again meanwhile, as who hears a stream is.
+        waits = endpoint.handler in WAITING
+        if acts(endpoint) or streams or waits or endpoint.body is not None or endpoint.handler not in LASTING:
             return authorised
         return self._quickly(endpoint.handler, handler, authorised)
 
@@ -108,9 +111,7 @@ class Authorising:
         async def quickly(request: Request) -> Response:
             asked = requests.caller(request), requests.via(request), requests.identity(request).run
             ruling = self.remembered((verb, *asked, request.scope["query_string"]))
-            # Who waits is asked about again meanwhile.
-            waits = b"wait=" in request.scope["query_string"]
-            if ruling is None or ruling.denial is not None or waits or (audit is not None and not audit.is_ready):
+            if ruling is None or ruling.denial is not None or (audit is not None and not audit.is_ready):
                 return await otherwise(request)
             if ruling.about.pins:
                 request.scope["query_string"] = ruling.pinned

@@ -42,8 +42,11 @@ def test_an_answer_that_names_nobody_is_asked_about_as_if_it_named_who_gets_it(t
 class _ByHeart:
     """Answers at once, so that what is decided about a request is remembered."""
 
+    withdrawn = ""
+
     def known(self, question: Question) -> Decision:
-        return Decision(allow=question.on.owner == question.who.user or not question.on.owner, rule="yes", reason="")
+        own = question.on.owner == question.who.user or not question.on.owner
+        return Decision(allow=own and question.verb != self.withdrawn, rule="yes", reason="")
 
     async def decide(self, question: Question) -> Decision:
         return self.known(question)
@@ -119,6 +122,27 @@ def test_who_waits_for_something_and_may_not_any_more_does_not_get_it(
 
     notes = decided(tmp_path, policy, act)
     assert any(note.verb == verb and not note.allowed for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("verb", "target"),
+    [
+        ("list_changes", "/v1/kv/changes?team=shop&prefix=k&after=0&%77ait=1.5"),
+        ("read_topic", "/v1/topics?team=shop&topic=t&%77ait=1.5"),
+    ],
+)
+def test_who_has_asked_for_the_same_before_waits_by_the_same_rule(tmp_path: Path, verb: str, target: str) -> None:
+    policy = _ByHeart()
+
+    async def act(scene: Scene) -> None:
+        assert (await scene.ask("GET", target)).status == 200
+        waiting = asyncio.ensure_future(scene.ask("GET", target))
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+        policy.withdrawn = verb
+        assert (await waiting).status == 403
+
+    decided(tmp_path, policy, act, _Facts())
 
 
 def test_who_has_the_name_of_somebody_who_left_does_not_read_what_they_did() -> None:
