@@ -30,8 +30,8 @@ PROCESSES = frozenset(
     "kill_process read_output remove_process resize_process show_process signal_process wait_for_process "
     "write_to_process".split()
 )
-#: Those whose answers have contents that not everybody is told who is told of the thing.
-SIGHTED = LISTS | PROCESSES | {"release_lease", "renew_lease"}
+#: Those whose answers have something in them that not everybody is told who gets an answer.
+SIGHTED = LISTS | PROCESSES | {"health", "policy_check", "release_lease", "renew_lease"}
 #: Those that are only read, and may be waited for.
 WAITING = frozenset(("list_changes", "read_topic"))
 #: Bodies that may have more bytes than others.

@@ -69,7 +69,7 @@ def make_app(services: Services) -> Router:
         PortApi(services.registry, services.ports),
         MsgApi(services.msg),
         TopicApi(services.registry, services.topics),
-        TaskApi(services.registry, services.tasks),
+        TaskApi(services.registry, services.tasks, decides=decides),
         RecordingApi(services.registry, services.recordings),
         SendApi(services.registry, services.sends),
         SessionApi(services.registry, services.sessions),

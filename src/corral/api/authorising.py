@@ -115,7 +115,7 @@ class Authorising:
                 return await otherwise(request)
             if ruling.about.pins:
                 request.scope["query_string"] = ruling.pinned
-            if verb in LISTS:
+            if verb in SIGHTED:
                 request.scope[requests.SIGHT] = AskedSight(self.asking(request), verb)
             if audit is None:
                 return await handler(request)

@@ -22,8 +22,10 @@ class DaemonApi:
         self._services = services
         self._registry = services.registry
 
-    async def health(self, _: Request) -> Response:
-        services = self._services
+    async def health(self, request: Request) -> Response:
+        services, sight = self._services, requests.sight(request)
+        teams = await sight.rows(list(self._registry.teams), lambda team: (team, ""))
+        agents = await sight.rows(list(self._registry.agents), lambda key: key)
         keepers = services.supervisor.keepers
         listening = [] if services.network is None else services.network.addresses
         return answers.json(
@@ -34,8 +36,8 @@ class DaemonApi:
                 "home": services.places.home,
                 "runtime": services.places.runtime,
                 "started_at": timestamp(services.started_at),
-                "teams": len(self._registry.teams),
-                "agents": len(self._registry.agents),
+                "teams": len(teams),
+                "agents": len(agents),
                 "keeper": keepers.presence,
                 **({"listening": listening} if listening else {}),
                 **({"keepers": keepers.presences} if keepers.shared else {}),

@@ -100,9 +100,12 @@ def read_of_some(case: Case) -> About:
     """The query names some agents; without a name, it means those of the team that the caller may read."""
     wanted, team, cwd = case.texts("agent"), case.text("team"), case.text("cwd")
     found, names = find_agents(case.seen, team=team, agents=wanted, everyone=not wanted, cwd=cwd)
+    if not names:
+        # The handler would take it to be about all of them.
+        raise NotFoundError(f"{found.name} has no agents", "corral ps shows what is up")
     if not wanted:
         names = [name for name in names if case.allows(case.target(found.name, name))] or names
-    on = tuple(case.target(found.name, name) for name in names) or (case.target(found.name),)
+    on = tuple(case.target(found.name, name) for name in names)
     return About(on=on, pins={"team": (found.name,), "agent": tuple(names)})
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from corral.api.about import About, Case
 from corral.api.member_table import MemberBody
+from corral.domain.errors import NotFoundError, RefusedError
 from corral.domain.members import Wanted
-from corral.domain.policy import Target
+from corral.domain.policy import TEAM, Target
 from corral.service.members import Members
 
 _HOST = Target()
@@ -32,9 +33,15 @@ class MemberFinders:
         order, user = case.order(MemberBody), _user(case)
         teams = None if order.teams is None else tuple(order.teams)
         before = self.members.get(user)
-        after = self.members.becoming(case.asking.who, Wanted(user=user, role=order.role, teams=teams, of=order.of))
+        wanted = Wanted(user=user, role=order.role, teams=teams, of=order.of, inherits=order.inherit)
+        try:
+            after = self.members.becoming(case.asking.who, wanted)
+        except (NotFoundError, RefusedError):
+            # What speaks against it, the handler says: to those who may do such things, and to nobody else.
+            asked = tuple(_team(case, team) for team in teams or ())
+            return About(on=asked if asked and not order.role else (*asked, _HOST), facts={"role": order.role})
         had = () if before is None else before.teams
-        on = tuple(case.target(team) for team in sorted({*had} ^ {*after.teams}))
+        on = tuple(_team(case, team) for team in sorted({*had} ^ {*after.teams}))
         is_other = before is not None and (before.role, before.of) != (after.role, after.of)
         roles = dict.fromkeys((after.role, after.role if before is None else before.role))
         facts = tuple({"role": role} for role in roles)
@@ -47,6 +54,11 @@ class MemberFinders:
         known = self.members.get(_user(case))
         # Of whom there is no record, the handler says so; only those who may remove anybody get as far.
         return About(on=(_HOST,), facts={"role": "" if known is None else known.role})
+
+
+def _team(case: Case, team: str) -> Target:
+    """A team. Whose one is that the caller may not see, a denial is not to tell: it is nobody's."""
+    return case.target(team) if case.asking.sees(team) else Target(kind=TEAM, team=team)
 
 
 def _user(case: Case) -> str:

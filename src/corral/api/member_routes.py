@@ -55,7 +55,7 @@ class MemberApi:
 
         members, order = self._shared.members, await requests.body(request, MemberBody)
         teams = None if order.teams is None else tuple(order.teams)
-        wanted = Wanted(user=_user(request), role=order.role, teams=teams, of=order.of)
+        wanted = Wanted(user=_user(request), role=order.role, teams=teams, of=order.of, inherits=order.inherit)
         again = partial(requests.again, request)
         done = await members.put(requests.caller(request), wanted, dry_run=order.dry_run, may_go_on=again)
         answer = member_answers.changed(members, done, dry_run=order.dry_run)
@@ -95,7 +95,8 @@ class MemberApi:
             teams=tuple(requests.texts(request, "in_team")),
             facts=dict(_pair(one) for one in requests.texts(request, "fact")),
         )
-        return answers.json((await explain(shared.policy, shared.facts, shared.facts.meant(asked))).as_json())
+        told = await shared.facts.as_told(requests.sight(request))
+        return answers.json((await explain(shared.policy, told, told.meant(asked))).as_json())
 
     @property
     def _shared(self) -> Shared:

@@ -17,6 +17,9 @@ class MemberBody(Body, frozen=True):
     role: Annotated[str, Meta(description="a role of the policy")] = ""
     teams: Annotated[list[str] | None, Meta(description="all teams that they are to work along in")] = None
     of: Annotated[str, Meta(description="of a user of agents: the member whose it is")] = ""
+    inherit: Annotated[
+        bool, Meta(description="let them have what a former member of that name left, who had another uid")
+    ] = False
     dry_run: bool = False
 
 

@@ -32,10 +32,11 @@ class PortUse(Answer, frozen=True):
     pid: Annotated[int | None, Meta(description="of who listens; null if nobody does, or if it cannot be seen")]
     command: str
     leased: Annotated[bool, Meta(description="it is in the agent's own block")]
+    hidden: Annotated[bool, Meta(description="who asks may not read it: `command` is empty, whatever it is")]
 
 
-def use(found: port_blocks.PortUse) -> PortUse:
-    """One line of the list."""
+def use(found: port_blocks.PortUse, *, hidden: bool) -> PortUse:
+    """One line of the list. `hidden`: without the command line of who listens."""
     return PortUse(
         port=found.port,
         team=found.team,
@@ -43,6 +44,7 @@ def use(found: port_blocks.PortUse) -> PortUse:
         name=found.name,
         listening=found.listening,
         pid=found.pid,
-        command=found.command,
+        command="" if hidden else found.command,
         leased=found.leased,
+        hidden=hidden,
     )

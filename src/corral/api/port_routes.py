@@ -10,6 +10,7 @@ from corral.domain.errors import WrongUseError
 from corral.domain.records import Agent
 from corral.service.port_blocks import PortBlocks
 from corral.service.resolve import find_agent, find_team
+from corral.service.sight import CONTENTS_OF_PROCESS
 from corral.supervise.registry import Registry
 
 
@@ -29,9 +30,11 @@ class PortApi:
         return answers.json_noting(answer, port=port)
 
     async def list_ports(self, request: Request) -> Response:
-        chosen = await requests.sight(request).rows(self._chosen(request), lambda agent: agent.key)
+        sight = requests.sight(request)
+        chosen = await sight.rows(self._chosen(request), lambda agent: agent.key)
         found = await self._ports.uses(chosen)
-        return answers.json([port_answers.use(one) for one in found])
+        opened = await sight.opened(CONTENTS_OF_PROCESS, (agent.key for agent in chosen))
+        return answers.json([port_answers.use(one, hidden=one.concerns not in opened) for one in found])
 
     def _chosen(self, request: Request) -> list[Agent]:
         if requests.text(request, "agent"):

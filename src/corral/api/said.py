@@ -55,7 +55,7 @@ _BODY: Mapping[str, tuple[str, ...]] = {
     "down": ("file", "grace", "discard"),
     "fail_task": ("final",),
     "fork": ("name",),
-    "member_add": ("role", "of", "dry_run"),
+    "member_add": ("role", "of", "inherit", "dry_run"),
     "note_fixes": (),
     "pause": _CHOSEN,
     "register_hooks": ("directory", "remove"),

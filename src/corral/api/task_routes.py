@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from corral.api import answers, requests, task_answers, task_bodies
 from corral.api.process_routes import while_heard
-from corral.domain.errors import WrongUseError
+from corral.domain.errors import RefusedError, WrongUseError
 from corral.domain.records import Agent, Team
 from corral.domain.task_records import STATES
 from corral.service.resolve import find_asking, find_team
@@ -23,9 +23,11 @@ _LISTED, _MOST_LISTED = 1000, 60_000
 class TaskApi:
     """One method a route."""
 
-    def __init__(self, registry: Registry, tasks: Tasks) -> None:
+    def __init__(self, registry: Registry, tasks: Tasks, *, decides: bool = False) -> None:
+        """`decides`: who asks is proved, so that an agent can be kept from what another has claimed."""
         self._registry = registry
         self._tasks = tasks
+        self._decides = decides
 
     async def add_task(self, request: Request) -> Response:
         new = (await requests.body(request, task_bodies.NewTaskBody)).task()
@@ -54,33 +56,55 @@ class TaskApi:
         return answers.json(task_answers.whole(self._tasks.show(self._team(request), _task(request))))
 
     async def remove_task(self, request: Request) -> Response:
-        who, force = requests.caller(request), requests.flag(request, "force")
-        task = await self._tasks.remove(who, self._team(request), _task(request), force=force)
+        team, who, force = self._team(request), requests.caller(request), requests.flag(request, "force")
+        self._must_not_be_anothers(request, team)
+        task = await self._tasks.remove(who, team, _task(request), force=force)
         return answers.json(task_answers.Removed(task=task, removed=True))
 
     async def renew_task(self, request: Request) -> Response:
         order = await requests.body(request, task_bodies.RenewBody)
         team, who = self._team(request), requests.caller(request)
+        self._must_not_be_anothers(request, team)
         seen = await self._tasks.renew(who, team, _task(request), order.token, note=order.note)
         return answers.json(task_answers.whole(seen))
 
     async def finish_task(self, request: Request) -> Response:
         order = await requests.body(request, task_bodies.DoneBody)
         team, who = self._team(request), requests.caller(request)
+        self._must_not_be_anothers(request, team)
         seen = await self._tasks.done(who, team, _task(request), order.token, result=order.result, note=order.note)
         return answers.json(task_answers.whole(seen))
 
     async def fail_task(self, request: Request) -> Response:
         order = await requests.body(request, task_bodies.FailBody)
         team, who = self._team(request), requests.caller(request)
+        self._must_not_be_anothers(request, team)
         seen = await self._tasks.fail(who, team, _task(request), order.token, note=order.note, final=order.final)
         return answers.json(task_answers.whole(seen))
 
     async def release_task(self, request: Request) -> Response:
         order = await requests.body(request, task_bodies.ReleaseBody)
         team, who = self._team(request), requests.caller(request)
+        self._must_not_be_anothers(request, team)
         seen = await self._tasks.release(who, team, _task(request), order.token, note=order.note)
         return answers.json(task_answers.whole(seen))
+
+    def _must_not_be_anothers(self, request: Request, team: Team) -> None:
+        """Refuse an agent what another has claimed: a token tells claims apart, and everybody in the team can read it.
+        Nothing is waited for behind this before it is done.
+        """
+        agent = requests.caller(request).agent
+        if not self._decides or not agent:
+            return
+        task = _task(request)
+        claim = self._tasks.show(team, task).task.claim
+        if claim is not None and claim.by != agent:
+            raise RefusedError(
+                f"{task} is claimed by {claim.by}, and {agent} is somebody else",
+                f"ask {claim.by}, or whoever owns the team: people may end claims of agents",
+                task=task,
+                holder=claim.by,
+            )
 
     def _team(self, request: Request) -> Team:
         return find_team(self._registry, name=requests.text(request, "team"), cwd=requests.text(request, "cwd"))

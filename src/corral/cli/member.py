@@ -32,6 +32,8 @@ def add(invocation: Invocation) -> int:
     places, user, dry_run = _host(), invocation.word("USER"), invocation.flag("dry-run")
     path = _path(user)
     order: dict[str, object] = {"role": invocation.text("role") or "", "of": invocation.text("of") or ""}
+    if invocation.flag("inherit"):
+        order["inherit"] = True
     if invocation.flag("no-team") or invocation.texts("team"):
         order["teams"] = [] if invocation.flag("no-team") else invocation.texts("team")
     # Whatever the daemon would not take is refused before anything is done.
@@ -260,6 +262,7 @@ ADD = Command(
         ),
         Option("no-team", summary="have them be in no team but their own"),
         Option("of", value="MEMBER", summary="of a user of agents: whose it is", offers=NAMES),
+        Option("inherit", summary="have what a former member of that name left, who had another uid"),
         _DRY_RUN,
     ),
     run=add,

@@ -66,7 +66,7 @@ def _row(port: Record, *, several: bool) -> "list[str]":
         name,
         listens,
         "" if pid is None else str(pid),
-        plain(" ".join(str(port.get("command")).split())),
+        "(hidden)" if port.get("hidden") and pid is not None else plain(" ".join(str(port.get("command")).split())),
     ]
 
 

@@ -49,6 +49,8 @@ class Wanted:
     role: str = ""
     teams: tuple[str, ...] | None = None
     of: str = ""
+    #: They are to have what the member left whose name it was before, under another number.
+    inherits: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,9 +69,17 @@ def group_of(role: str) -> str:
 
 
 def become(
-    known: Mapping[str, Member], wanted: Wanted, account: Account | None, tables: Tables, *, now: float, by: str
+    known: Mapping[str, Member],
+    wanted: Wanted,
+    account: Account | None,
+    tables: Tables,
+    *,
+    now: float,
+    by: str,
+    former: Mapping[str, int],
 ) -> Member:
     """The record that follows, the same one if nothing changes. Whether the account is in its group is not looked at.
+    `former` has the numbers of those who were members and are not any more, by name.
 
     Raises NotFoundError for a user that there is not, WrongUseError for what cannot be, RefusedError for what must not.
     """
@@ -78,7 +88,13 @@ def become(
     if before is not None and before.uid != uid:
         raise RefusedError(
             f"{wanted.user} is another account now (uid {uid}) than when it became a member (uid {before.uid})",
-            f"if that is right: corral member rm {wanted.user}, then add it again",
+            f"corral member rm {wanted.user}, then add it again, with --inherit if it is the same person",
+        )
+    if before is None and not wanted.inherits and former.get(wanted.user, uid) != uid:
+        raise RefusedError(
+            f"{wanted.user} was a member before under uid {former[wanted.user]}, and has uid {uid} now: messages "
+            "and worktrees are kept by name, and would be theirs",
+            "--inherit if that is right, as for the same person with another uid; else give somebody new another name",
         )
     role = tables.role(wanted.role or _role_of(before, wanted.user, tables)).name
     if before is not None and (before.role == AGENT_ROLE) != (role == AGENT_ROLE):

@@ -20,8 +20,15 @@ MODED = frozenset(("attach", "join_session"))
 # What a question can be about: `kind`.
 AGENT, TEAM, HOST, PERSON = KINDS = ("agent", "team", "host", "person")
 
-#: Lists whose rows have more in them than a list gives away: a row is told to whoever may do this with its agent.
-ROWS = {"list_entries": "show_entry", "watch_entries": "show_entry"}
+#: Where what is told of each thing is not decided by the verb itself: a row is told to whoever may do this with its
+#: agent. Some lists have more in their rows than a list gives away.
+ROWS = {
+    "list_entries": "show_entry",
+    "watch_entries": "show_entry",
+    # These are no lists, and tell of what a list of agents would tell of.
+    "health": "list_agents",
+    "policy_check": "list_agents",
+}
 
 #: Who sees an event is told its data if they may do this with whose it is; by its noun.
 _CONTENTS_OF_EVENT = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Container, Hashable
 from dataclasses import replace
 
 from corral.domain.errors import WrongUseError
@@ -11,6 +11,7 @@ from corral.domain.policy import AGENT, TEAM, Caller, Target
 from corral.service.members import Members
 from corral.service.ownership import owner_of_agent, owner_of_team
 from corral.service.policy_check import Asked
+from corral.service.sight import Sight
 from corral.supervise.registry import Registry
 
 
@@ -49,15 +50,23 @@ class MemberFacts:
         """See `Facts.stamp`."""
         return self._registry.version, self._members.version
 
-    def meant(self, asked: Asked) -> Asked:
-        """The question with USER/AGENT in it as TEAM/AGENT, where a person has exactly one agent of that name."""
+    async def as_told(self, sight: Sight) -> ToldFacts:
+        """The facts as far as somebody may be told of them."""
+        teams = await sight.rows(list(self._registry.teams), lambda team: (team, ""))
+        agents = await sight.rows(list(self._registry.agents), lambda key: key)
+        return ToldFacts(self, {*agents, *((team, "") for team in teams)})
+
+    def meant(self, asked: Asked, told: Container[tuple[str, str]]) -> Asked:
+        """The question with USER/AGENT in it as TEAM/AGENT, where a person has exactly one agent of that name among
+        those that may be told of.
+        """
         user, _, name = asked.on.partition("/")
         if not name or user in self._registry.teams or self._members.get(user) is None:
             return asked
         found = [
             agent.team
             for agent in self._registry.agents.values()
-            if agent.name == name and owner_of_agent(self._registry, self._members, agent) == user
+            if agent.name == name and agent.key in told and owner_of_agent(self._registry, self._members, agent) == user
         ]
         if len(found) > 1:
             choices = ", ".join(f"{team}/{name}" for team in sorted(found))
@@ -72,3 +81,32 @@ class MemberFacts:
             return ROOT_ROLE
         member = self._members.get(user)
         return member.role if member is not None else ""
+
+
+class ToldFacts:
+    """See `ports.policy.Facts`. What may not be told of is not there, and nobody is in a team that is not there."""
+
+    def __init__(self, facts: MemberFacts, told: Container[tuple[str, str]]) -> None:
+        self._facts = facts
+        self._told = told
+
+    def caller(self, user: str) -> Caller | None:
+        """See `Facts.caller`."""
+        found = self._facts.caller(user)
+        return found and replace(found, teams=tuple(team for team in found.teams if not self._is_hidden(team, "")))
+
+    def target(self, team: str, agent: str) -> Target | None:
+        """See `Facts.target`."""
+        return None if self._is_hidden(team, agent) else self._facts.target(team, agent)
+
+    def stamp(self) -> Hashable:
+        """See `Facts.stamp`."""
+        return self._facts.stamp()
+
+    def meant(self, asked: Asked) -> Asked:
+        """See `MemberFacts.meant`."""
+        return self._facts.meant(asked, self._told)
+
+    def _is_hidden(self, team: str, agent: str) -> bool:
+        """Teams that are at rest are not: of those nothing is known but that somebody was put into them."""
+        return (team, agent) not in self._told and self._facts.target(team, agent) is not None

@@ -16,7 +16,8 @@ from corral.ports.store import Change, Item
 from corral.service.context import Context
 from corral.service.turn import MayGoOn, as_decided
 
-_KIND = "member"
+#: Members by name; and the numbers of those who were members, by name.
+_KIND, _FORMER = "member", "former_member"
 _encode = msgspec.json.Encoder().encode
 
 # What a change comes to.
@@ -44,6 +45,7 @@ class Members:
         self._accounts = accounts
         self._tables = tables
         self._known: dict[str, Member] = {}
+        self._former: dict[str, int] = {}
         self._changing = asyncio.Lock()
         self._on_change: list[Callable[[], None]] = []
         #: Another one with every change.
@@ -53,6 +55,7 @@ class Members:
         """Read who the members are."""
         items = await self._store.items(_KIND)
         self._known = {item.key: msgspec.json.decode(item.value, type=Member) for item in items}
+        self._former = {item.key: int(item.value) for item in await self._store.items(_FORMER)}
         self.version += 1
 
     def watch(self, on_change: Callable[[], None]) -> None:
@@ -85,8 +88,12 @@ class Members:
 
     def becoming(self, who: Who, wanted: Wanted) -> Member:
         """What somebody would be; raises what speaks against it. Nothing is changed."""
-        account = self._accounts.find(wanted.user)
-        return rules.become(self._known, wanted, account, self._tables(), now=self._now(), by=who.user)
+        return self._becoming(who, wanted, self._accounts.find(wanted.user))
+
+    def _becoming(self, who: Who, wanted: Wanted, account: Account | None) -> Member:
+        return rules.become(
+            self._known, wanted, account, self._tables(), now=self._now(), by=who.user, former=self._former
+        )
 
     async def put(self, who: Who, wanted: Wanted, *, dry_run: bool = False, may_go_on: MayGoOn = as_decided) -> Changed:
         """Let somebody in, or change what they are. With `dry_run` only say what would become of it.
@@ -97,7 +104,7 @@ class Members:
         async with self._changing:
             await may_go_on()
             account, before = self._accounts.find(wanted.user), self._known.get(wanted.user)
-            member = rules.become(self._known, wanted, account, self._tables(), now=self._now(), by=who.user)
+            member = self._becoming(who, wanted, account)
             change = UNCHANGED if member is before else ADDED if before is None else CHANGED
             assert account is not None  # or `become` would have raised
             if not dry_run or who.uid != 0:
@@ -105,6 +112,7 @@ class Members:
             if not dry_run and change != UNCHANGED:
                 await self._commit(who, change, member, before)
                 self._known[member.user] = member
+                self._former.pop(member.user, None)
                 self._changed()
             return Changed(change=change, member=member, before=before, account=account)
 
@@ -118,6 +126,7 @@ class Members:
             if not dry_run:
                 await self._commit(who, REMOVED, member, member)
                 del self._known[user]
+                self._former[user] = member.uid
                 self._changed()
             return Changed(change=REMOVED, member=member, before=member, account=self._accounts.find(user))
 
@@ -142,13 +151,17 @@ class Members:
         if change == CHANGED and before is not None:
             told["before"] = {"role": before.role, "teams": list(before.teams), "of": before.of}
         gone = change == REMOVED
-        put: Sequence[Item] = () if gone else (Item(_KIND, member.user, _encode(member)),)
+        put: Sequence[Item] = (
+            (Item(_FORMER, member.user, str(member.uid).encode()),)
+            if gone
+            else (Item(_KIND, member.user, _encode(member)),)
+        )
         await self._store.commit(
             Change(
                 who=who,
                 time=self._now(),
                 put_items=put,
-                drop_items=((_KIND, member.user),) if gone else (),
+                drop_items=((_KIND if gone else _FORMER, member.user),),
                 events=(NewEvent(event=_EVENTS[change], data=told),),
             )
         )

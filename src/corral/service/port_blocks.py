@@ -41,6 +41,9 @@ class PortUse:
     command: str
     #: It is in the agent's own block.
     leased: bool
+    #: The team and the agent that are to be asked about before its command line is told: that of the process; for a
+    #: stranger's, whose block the port is in.
+    concerns: AgentKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,8 @@ class PortBlocks:
         strangers = {
             one.port: one for look in looks for one in look if not one.agent and (one.port, one.pid) not in seen
         }
-        return [*found, *(_stranger(one) for _, one in sorted(strangers.items()))]
+        owners = {port: agent.key for agent in agents for port in self._all_ports([agent])}
+        return [*found, *(_stranger(one, owners[port]) for port, one in sorted(strangers.items()))]
 
     async def _listening(self, team: str, ports: list[int]) -> list[Listening]:
         keeper = await keeper_soon(self._supervisor, team)
@@ -259,6 +263,7 @@ class PortBlocks:
                     pid=seen.pid if seen is not None else None,
                     command=seen.command if seen is not None else "",
                     leased=block is not None and port in block.ports,
+                    concerns=agent.key,
                 )
             )
         return uses
@@ -296,7 +301,15 @@ def _event(event: str, key: AgentKey, block: Block, **data: object) -> NewEvent:
     return NewEvent(event=event, team=key[0], agent=key[1], data={"first": block.first, "last": block.last, **data})
 
 
-def _stranger(one: Listening) -> PortUse:
+def _stranger(one: Listening, has_it: AgentKey) -> PortUse:
     return PortUse(
-        port=one.port, team=None, agent=None, name=None, listening=True, pid=one.pid, command=one.command, leased=False
+        port=one.port,
+        team=None,
+        agent=None,
+        name=None,
+        listening=True,
+        pid=one.pid,
+        command=one.command,
+        leased=False,
+        concerns=has_it,
     )

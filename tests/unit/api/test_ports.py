@@ -50,7 +50,15 @@ def test_the_list_has_what_is_leased_and_what_is_listened_on(tmp_path: Path) -> 
         first = await give(scene)
         scene.keeper.listeners["toys"] = [Listening(port=3000, agent="z", pid=5, command="node")]
         listed = (await scene.ask("GET", "/v1/ports?agent=a")).json
-        row = {"team": "shop", "agent": "a", "listening": False, "pid": None, "command": "", "leased": True}
+        row = {
+            "team": "shop",
+            "agent": "a",
+            "listening": False,
+            "pid": None,
+            "command": "",
+            "leased": True,
+            "hidden": False,
+        }
         assert listed == [{"port": first, "name": None, **row}, {"port": first + 1, "name": "web", **row}]
         (stray,) = (await scene.ask("GET", "/v1/ports?team=toys")).json
         assert stray == {
@@ -62,6 +70,7 @@ def test_the_list_has_what_is_leased_and_what_is_listened_on(tmp_path: Path) -> 
             "pid": 5,
             "command": "node",
             "leased": False,
+            "hidden": False,
         }
         everything = (await scene.ask("GET", "/v1/ports")).json
         assert {(one["team"], one["agent"]) for one in everything} == {("shop", "a"), ("shop", "b"), ("toys", "z")}

@@ -13,7 +13,11 @@ TABLES = read().tables
 ANN = Member(user="ann", uid=1001, role="senior", teams=("shop",), since=5.0, by="root")
 BOT = Member(user="agent-builder", uid=1010, role="agent", of="ann", since=6.0, by="ann")
 KNOWN = {one.user: one for one in (ANN, BOT)}
+#: Who was a member before, and under which number.
+FORMER = {"cleo": 1004, "dan": 1005}
 ACCOUNTS = {
+    "cleo": Account(user="cleo", uid=1004),
+    "dan": Account(user="dan", uid=1006),
     "ann": Account(user="ann", uid=1001, groups=frozenset({"corral-members"}), lingers=True),
     "ben": Account(user="ben", uid=1002),
     "agent-builder": Account(user="agent-builder", uid=1010, groups=frozenset({"corral-agents"}), lingers=True),
@@ -23,9 +27,11 @@ ACCOUNTS = {
 }
 
 
-def become(user: str, role: str = "", teams: tuple[str, ...] | None = None, of: str = "") -> Member:
-    wanted = Wanted(user=user, role=role, teams=teams, of=of)
-    return members.become(KNOWN, wanted, ACCOUNTS.get(user), TABLES, now=9.0, by="olga")
+def become(
+    user: str, role: str = "", teams: tuple[str, ...] | None = None, of: str = "", *, inherits: bool = False
+) -> Member:
+    wanted = Wanted(user=user, role=role, teams=teams, of=of, inherits=inherits)
+    return members.become(KNOWN, wanted, ACCOUNTS.get(user), TABLES, now=9.0, by="olga", former=FORMER)
 
 
 def test_somebody_new_has_what_was_said_and_who_said_it() -> None:
@@ -35,6 +41,17 @@ def test_somebody_new_has_what_was_said_and_who_said_it() -> None:
     assert become("ben", "agent", of="ann") == Member(
         user="ben", uid=1002, role="agent", of="ann", since=9.0, by="olga"
     )
+
+
+def test_whoever_comes_back_is_who_they_were() -> None:
+    assert become("cleo", "junior").uid == 1004
+
+
+def test_a_namesake_of_somebody_who_left_does_not_get_what_they_left_unless_it_is_said() -> None:
+    with pytest.raises(RefusedError, match="was a member before under uid 1005, and has uid 1006 now") as refused:
+        become("dan", "junior")
+    assert "--inherit" in refused.value.remedy
+    assert become("dan", "junior", inherits=True).uid == 1006
 
 
 def test_what_is_so_already_stays_the_same_record() -> None:
@@ -95,13 +112,13 @@ def test_whose_and_which_teams_have_to_make_sense(role: str, of: str, teams: tup
 def test_who_got_the_name_of_a_member_is_not_that_member() -> None:
     other = replace(ACCOUNTS["ann"], uid=1999)
     with pytest.raises(RefusedError, match="another account now"):
-        members.become(KNOWN, Wanted(user="ann"), other, TABLES, now=0.0, by="olga")
+        members.become(KNOWN, Wanted(user="ann"), other, TABLES, now=0.0, by="olga", former={})
     assert members.problems(ANN, other) == ["ann is another account now (uid 1999)"]
 
 
 def test_a_name_that_the_system_writes_otherwise_is_no_user() -> None:
     with pytest.raises(NotFoundError):
-        members.become({}, Wanted(user="ANN", role="junior"), ACCOUNTS["ann"], TABLES, now=0.0, by="olga")
+        members.become({}, Wanted(user="ANN", role="junior"), ACCOUNTS["ann"], TABLES, now=0.0, by="olga", former={})
 
 
 def test_whom_the_system_keeps_out_only_root_lets_in() -> None:

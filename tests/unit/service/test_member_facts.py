@@ -1,8 +1,9 @@
 """What a policy is told of people and of what is theirs; and what is decided from that, by the policy that ships."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -12,7 +13,10 @@ from corral.domain.errors import WrongUseError
 from corral.domain.members import Wanted
 from corral.domain.policy import Caller, Target
 from corral.service.policy_check import Asked, Explained, explain
+from corral.service.sight import EVERYTHING, Whose
 from tests.support.members import ROOT, Crowd, crowd
+
+T = TypeVar("T")
 
 
 def play(directory: Path, act: Callable[[Crowd], Awaitable[None]]) -> None:
@@ -80,7 +84,8 @@ async def decided(one: Crowd, **asked: object) -> Explained:
     policy = RegoPolicy(read(), 30.0)
     try:
         await policy.start()
-        return await explain(policy, one.facts, one.facts.meant(Asked(**asked)))  # type: ignore[arg-type]
+        told = await one.facts.as_told(EVERYTHING)
+        return await explain(policy, told, told.meant(Asked(**asked)))  # type: ignore[arg-type]
     finally:
         await policy.close()
 
@@ -129,10 +134,42 @@ def test_root_lets_the_first_owner_in_and_owners_the_others(tmp_path: Path) -> N
 def test_a_person_with_two_agents_of_a_name_has_to_be_asked_about_by_team(tmp_path: Path) -> None:
     async def act(one: Crowd) -> None:
         await one.up("toys", "ann", ("builder", "ann"))
+        told = await one.facts.as_told(EVERYTHING)
         with pytest.raises(WrongUseError, match="shop/builder, toys/builder"):
-            one.facts.meant(Asked(verb="attach", who="ben", on="ann/builder"))
+            told.meant(Asked(verb="attach", who="ben", on="ann/builder"))
         for on in ("ann/tester", "shop/builder", "ann", "", "@ann", "eve/builder", "ann/none"):
-            meant = one.facts.meant(Asked(verb="attach", who="ben", on=on)).on
+            meant = told.meant(Asked(verb="attach", who="ben", on=on)).on
             assert meant == ("shop/tester" if on == "ann/tester" else on)
+
+    play(tmp_path, act)
+
+
+class _But:
+    """Everything but one team."""
+
+    async def rows(self, rows: Iterable[T], whose: Callable[[T], Whose]) -> list[T]:
+        return [row for row in rows if whose(row)[0] != "bank"]
+
+    async def opened(self, verb: str, rows: Iterable[Whose]) -> Container[Whose]:
+        raise AssertionError(verb)
+
+
+def test_of_what_may_not_be_seen_nothing_is_known(tmp_path: Path) -> None:
+    async def act(one: Crowd) -> None:
+        await one.members.put(ROOT, Wanted(user="cleo", teams=("bank", "resting", "shop")))
+        told = await one.facts.as_told(_But())
+        assert told.target("bank", "") is None
+        assert told.target("bank", "builder") is None
+        assert told.target("shop", "tester") == one.facts.target("shop", "tester")
+        cleo, ben = told.caller("cleo"), told.caller("ben")
+        assert cleo is not None
+        assert cleo.teams == ("resting", "shop")
+        assert ben is not None
+        assert "bank" not in ben.teams
+        assert told.caller("eve") is None
+        assert told.meant(Asked(verb="attach", who="cleo", on="ben/builder")).on == "ben/builder"
+        assert (await one.facts.as_told(EVERYTHING)).meant(
+            Asked(verb="attach", who="cleo", on="ben/builder")
+        ).on == "bank/builder"
 
     play(tmp_path, act)

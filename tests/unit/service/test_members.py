@@ -216,3 +216,28 @@ def test_nobody_can_be_shown_or_removed_who_is_no_member(tmp_path: Path) -> None
             await one.members.put(ROOT, Wanted(user="ann", role="junior"))
 
     play(tmp_path, act)
+
+
+class TestNamesakes:
+    def test_who_left_is_remembered_by_number_also_after_a_restart(self, tmp_path: Path) -> None:
+        async def leaves(one: Crowd) -> None:
+            await one.members.put(ROOT, Wanted(user="ben", role="junior"))
+            await one.members.remove(ROOT, "ben", force=False)
+
+        async def comes(one: Crowd) -> None:
+            one.accounts.known["ben"] = replace(one.accounts.known["ben"], uid=1099)
+            with pytest.raises(RefusedError, match="under uid 1002"):
+                await one.members.put(ROOT, Wanted(user="ben", role="junior"))
+            assert one.members.all() == []
+            await one.members.put(ROOT, Wanted(user="ben", role="junior", inherits=True))
+
+        async def is_there(one: Crowd) -> None:
+            assert one.members.show("ben").uid == 1099
+            # Who inherited is who it is from now on.
+            await one.members.remove(ROOT, "ben", force=False)
+            with pytest.raises(RefusedError, match="under uid 1099"):
+                await one.members.put(ROOT, Wanted(user="ben", role="junior"))
+
+        play(tmp_path, leaves)
+        play(tmp_path, comes)
+        play(tmp_path, is_there)

@@ -1,0 +1,105 @@
+"""On a shared server, answers about something else tell no more of others than a list of them would."""
+
+from pathlib import Path
+
+import pytest
+
+from corral.domain.policy import Question
+from corral.domain.port_blocks import Pool
+from corral.ports.resources import Listening
+from tests.support.records import PERSON
+from tests.unit.api.deciding import ME, People, Scripted, decided
+from tests.unit.api.scene import Scene
+
+
+def own(question: Question) -> bool:
+    return question.on.owner == question.who.user
+
+
+def own_or_seen(question: Question) -> bool:
+    return own(question) or question.verb in ("list_agents", "list_ports")
+
+
+class TestPorts:
+    def test_command_lines_of_who_may_be_seen_and_not_read_are_left_out(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            scene.keeper.listeners["shop"] = [Listening(port=3001, agent="a", pid=5, command="node --token=mine")]
+            scene.keeper.listeners["toys"] = [Listening(port=3000, agent="z", pid=6, command="node --token=theirs")]
+            reply = await scene.ask("GET", "/v1/ports")
+            told = {row["port"]: (row["pid"], row["command"], row["hidden"]) for row in reply.json}
+            assert told == {3001: (5, "node --token=mine", False), 3000: (6, "", True)}
+
+        decided(tmp_path, Scripted(own_or_seen), act)
+
+    def test_so_are_those_of_strangers_on_their_ports(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            ports, pool = scene.services.ports, Pool((20000, 20099), 10)
+            mine = (await ports.allocate(PERSON, "shop", pool, {"a": []}))["a"].first
+            theirs = (await ports.allocate(PERSON, "toys", pool, {"z": []}))["z"].first
+            for team, port in (("shop", mine), ("toys", theirs)):
+                scene.keeper.listeners[team] = [Listening(port=port, agent="", pid=7, command="nginx")]
+            strangers = [row for row in (await scene.ask("GET", "/v1/ports")).json if row["agent"] is None]
+            told = {row["port"]: (row["command"], row["hidden"]) for row in strangers}
+            assert told == {mine: ("nginx", False), theirs: ("", True)}
+
+        decided(tmp_path, Scripted(own_or_seen), act)
+
+
+def test_who_sees_a_team_and_none_of_its_agents_reads_none_of_their_output(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        reply = await scene.ask("GET", "/v1/logs?team=toys")
+        assert reply.status == 404, reply.body
+        assert not [asked for asked, _ in scene.keeper.asked if asked == "logs"]
+
+    decided(tmp_path, Scripted(lambda question: question.on.team != "toys" or not question.on.agent), act)
+
+
+def test_the_daemon_counts_what_may_be_seen(tmp_path: Path) -> None:
+    policy = Scripted(lambda _: True)
+
+    async def act(scene: Scene) -> None:
+        before = (await scene.ask("GET", "/v1/health")).json
+        assert (before["teams"], before["agents"]) == (2, 3)
+        policy.allows = lambda question: question.verb == "health" or own(question)
+        after = (await scene.ask("GET", "/v1/health")).json
+        assert (after["teams"], after["agents"]) == (1, 2)
+
+    decided(tmp_path, policy, act)
+
+
+class TestTasks:
+    """A token says which claim is meant. Everybody in the team can read it, so it does not say whose."""
+
+    @pytest.mark.parametrize("verb", ["renew", "done", "fail", "release"])
+    def test_what_an_agent_has_claimed_is_no_other_agents(self, tmp_path: Path, verb: str) -> None:
+        async def act(scene: Scene) -> None:
+            task, token = await claimed(scene)
+            reply = await scene.ask("POST", f"/v1/tasks/{task}/{verb}?team=shop", {"token": token}, agent="shop/b")
+            assert (reply.status, reply.error["holder"]) == (409, "shop/a"), reply.body
+            shown = (await scene.ask("GET", f"/v1/tasks/{task}?team=shop")).json
+            assert (shown["state"], shown["token"]) == ("claimed", token)
+            reply = await scene.ask("POST", f"/v1/tasks/{task}/{verb}?team=shop", {"token": token}, agent="shop/a")
+            assert reply.status == 200, reply.body
+
+        decided(tmp_path, Scripted(lambda _: True), act)
+
+    def test_nor_can_another_agent_remove_it(self, tmp_path: Path) -> None:
+        async def act(scene: Scene) -> None:
+            task, _ = await claimed(scene)
+            target = f"/v1/tasks/{task}?team=shop&force=1"
+            assert (await scene.ask("DELETE", target, agent="shop/b")).status == 409
+            assert (await scene.ask("DELETE", target)).status == 200, "people look after agents"
+
+        decided(tmp_path, Scripted(lambda _: True), act)
+
+
+async def claimed(scene: Scene) -> tuple[str, int]:
+    """A task of `shop` that its agent `a` has: its id and the token."""
+    assert (await scene.ask("POST", "/v1/tasks?team=shop", {"title": "t"})).status == 200
+    reply = await scene.ask("POST", "/v1/tasks/claim?team=shop&agent=a", {}, agent="shop/a")
+    assert reply.status == 200, reply.body
+    return reply.json["task"], reply.json["token"]
+
+
+def test_these_people_are_as_the_tests_take_them_to_be() -> None:
+    assert People().owners == {"shop": ME, "toys": "ann"}
