@@ -2,15 +2,18 @@
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.lab.support.people import events, leave, spec
 from tests.lab.support.shared import shared_server, system, tidy
+from tests.lab.support.ssh import ssh_server
 from tests.lab.support.users import User
 from tests.support.at_the_keyboard import AtTheKeyboard
 from tests.support.waiting import wait_for
@@ -97,6 +100,38 @@ def test_plain_attach_drives_and_with_r_it_watches(shop: None, ann: User, ben: U
         driver.type("echo two-$((1+2))\r")
         wait_for(lambda: b"two-3" in watcher.shown, 30, "ben sees more")
         assert b"never" not in driver.shown
+
+
+def test_over_ssh_it_is_the_same_and_a_lost_connection_harms_nothing(
+    shop: None, ann: User, ben: User, own_directory: Path
+) -> None:
+    with ssh_server(own_directory) as ssh:
+
+        def from_afar(who: str, how: str) -> AtTheKeyboard:
+            return AtTheKeyboard([*ssh, "-tt", f"{who}@localhost", "corral", "attach", how, "shop/a"], dict(os.environ))
+
+        pid = the_agents_pid(ann)
+        with from_afar("ann", "--drive") as driver, from_afar("ben", "--observe") as watcher:
+            wait_for(lambda: seats(ann) == [("ann", "drive"), ("ben", "observe")], 30, "both are there")
+            driver.type("echo far-$((1+1))\r")
+            wait_for(lambda: b"far-2" in watcher.shown, 30, "ben sees what ann does")
+            os.kill(driver.pid, signal.SIGKILL)
+            wait_for(lambda: seats(ann) == [("ben", "observe")], 30, "it is known that she is gone")
+            # And leaves in the usual way, with what his terminal was before.
+            watcher.press(b"\x02d")
+            assert watcher.exit_code() == 0
+        wait_for(lambda: seats(ann) == [], 30, "nobody is there any more")
+        assert the_agents_pid(ann) == pid
+        with from_afar("ann", "--drive") as driver:
+            driver.type("echo again-$((1+1))\r")
+            wait_for(lambda: b"again-2" in driver.shown, 30, "the agent is as it was")
+
+
+def the_agents_pid(user: User) -> int:
+    """Of `shop/a`, which must run."""
+    (agent,) = (one for one in json.loads(user.run("corral", "ps", "--json").stdout) if one["agent"] == "a")
+    assert agent["state"] == "running", agent
+    return int(agent["pid"])
 
 
 def test_root_moderates_and_drives_without_a_keeper(shop: None, ann: User, ben: User) -> None:

@@ -4,8 +4,6 @@ import json
 import os
 import re
 import shlex
-import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from tests.lab.support.instances import LabInstance
 from tests.lab.support.seeded import forget, know, scope_of, write_credential
 from tests.lab.support.shared import shared_server, system, tidy
 from tests.lab.support.shells import in_scope
+from tests.lab.support.ssh import ssh_server
 from tests.lab.support.users import Result, User
 from tests.support.waiting import wait_for
 
@@ -44,6 +43,12 @@ def server(credentials: dict[str, str]) -> Iterator[dict[str, str]]:
     tidy(ANN, BEN)
 
 
+@pytest.fixture
+def sshd(own_directory: Path) -> Iterator[list[str]]:
+    with ssh_server(own_directory) as ssh:
+        yield ssh
+
+
 def refusal(done: tuple[int, str]) -> str:
     code, said = done
     assert code == 4, said
@@ -57,37 +62,6 @@ def denied(done: Result) -> dict[str, Any]:
     error: dict[str, Any] = json.loads(done.stderr)["error"]
     assert (error["code"], error["rule"]) == ("denied", "identity")
     return error
-
-
-@pytest.fixture
-def sshd(own_directory: Path) -> Iterator[list[str]]:
-    """A server for ssh on this machine, and the words by which root gets in."""
-    os.chmod(own_directory, 0o755)
-    for name in ("host", "own"):
-        system("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{own_directory}/{name}")
-    os.makedirs("/run/sshd", exist_ok=True)
-    options = {
-        "Port": "2022",
-        "ListenAddress": "127.0.0.1",
-        "HostKey": f"{own_directory}/host",
-        "PidFile": "none",
-        "AuthorizedKeysFile": f"{own_directory}/own.pub",
-        "StrictModes": "no",
-        "UsePAM": "yes",
-    }
-    words = [f"-o{name}={value}" for name, value in options.items()]
-    with subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null", *words]) as server:
-        try:
-            wait_for(lambda: is_listening(2022), 30, "sshd listens")
-            silent = ["-oStrictHostKeyChecking=no", f"-oUserKnownHostsFile={own_directory}/known", "-oLogLevel=ERROR"]
-            yield ["ssh", "-p", "2022", "-i", f"{own_directory}/own", *silent]
-        finally:
-            server.terminate()
-
-
-def is_listening(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) == 0
 
 
 def with_credential(path: str, agent: str = "") -> str:
