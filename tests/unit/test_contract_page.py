@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import corral
@@ -18,20 +19,24 @@ ERRORS = ("RefusedError", "NotFoundError", "WrongUseError", "UnavailableError", 
 CODE = re.compile(r"`(\w+)`")
 
 
+@cache
+def nodes() -> list[ast.AST]:
+    """All of the source, read once."""
+    return [node for path in SOURCE.rglob("*.py") for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+
+
 def calls() -> Iterator[tuple[str, ast.Call]]:
     """Every call of a function or class by its name."""
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
-                yield node.func.id if isinstance(node.func, ast.Name) else node.func.attr, node
+    for node in nodes():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            yield node.func.id if isinstance(node.func, ast.Name) else node.func.attr, node
 
 
 def texts() -> Iterator[str]:
     """Every text in the source."""
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
+    for node in nodes():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 def events() -> set[str]:

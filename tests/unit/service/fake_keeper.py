@@ -208,6 +208,7 @@ class FakeKeeper:
     ) -> Execution:
         self.asked.append(("read_process", {"after": after, "limit": limit, "wait": wait}))
         played = self._find(team, agent, process)
+        late = late and not played.running  # who waits while it runs is told of the end
         there = lambda: len(played.written) > after or played.closed or not (played.running or late)  # noqa: E731
         await self._until(played, there, wait)
         return self._seen(played, after, limit)
