@@ -7,7 +7,9 @@ Two questions. Is every package pinned to a version and to hashes? That needs no
 the index know a vulnerability of that version? Where one is known the exit code is 1.
 
 Not every index answers for every version: mirrors often tell only about the newest. What could not be asked about is
-"NOT AUDITED", named, and no failure, unless CORRAL_AUDIT=require. CORRAL_AUDIT=off asks nothing.
+"NOT AUDITED", named, and no failure, unless CORRAL_AUDIT=require. With CORRAL_AUDIT=reach it is one only if the index
+does not answer at all, or tells about nothing: what runs by itself must not pass unaudited, and an index that has moved
+on to newer versions is no reason to fail. CORRAL_AUDIT=off asks nothing.
 CORRAL_AUDIT_URL names another index (https://pypi.org/pypi); a project's document must be at URL/NAME/json.
 """
 
@@ -47,6 +49,8 @@ class Report:
     #: Package and version, and what is known of it.
     known: list[str] = field(default_factory=list)
     not_audited: list[str] = field(default_factory=list)
+    #: The index failed so often that it was not asked any more.
+    gave_up: bool = False
 
 
 def loose(text: str) -> list[str]:
@@ -88,6 +92,7 @@ def audit(packages: set[tuple[str, str]], index: str) -> Report:
                 continue
             report.audited += 1
             report.known += [f"{name} {version}: {told}" for told in known]
+    report.gave_up = failures >= _ENOUGH
     return report
 
 
@@ -133,8 +138,11 @@ def main(locks: list[str], environment: dict[str, str]) -> int:
     """The exit code: 0 if nothing is known to be wrong, else 1."""
     rule = environment.get("CORRAL_AUDIT", "auto")
     index = environment.get("CORRAL_AUDIT_URL", _INDEX).rstrip("/")
-    if rule not in ("auto", "require", "off") or not index.startswith(("https://", "http://")):
-        print(f"CORRAL_AUDIT is {rule}: auto, require or off; CORRAL_AUDIT_URL is {index}: http(s)", file=sys.stderr)
+    if rule not in ("auto", "reach", "require", "off") or not index.startswith(("https://", "http://")):
+        print(
+            f"CORRAL_AUDIT is {rule}: auto, reach, require or off; CORRAL_AUDIT_URL is {index}: http(s)",
+            file=sys.stderr,
+        )
         return 2
     packages: set[tuple[str, str]] = set()
     unpinned = []
@@ -157,7 +165,10 @@ def main(locks: list[str], environment: dict[str, str]) -> int:
     missed = report.not_audited and rule == "require"
     if missed:
         print("CORRAL_AUDIT=require, and yet not all were audited")
-    return 1 if unpinned or report.known or missed or not packages else 0
+    unreached = rule == "reach" and (report.gave_up or not report.audited)
+    if unreached:
+        print(f"CORRAL_AUDIT=reach, and {index} does not answer: try again when it does, or name another index")
+    return 1 if unpinned or report.known or missed or unreached or not packages else 0
 
 
 if __name__ == "__main__":

@@ -115,6 +115,21 @@ def test_what_could_not_be_asked_about_is_named_and_fails_where_it_is_required(
     assert run(tmp_path, documents, capsys, CORRAL_AUDIT="require")[0] == 1
 
 
+def test_an_index_that_has_moved_on_is_reached_and_one_that_tells_nothing_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = "".join(f"{name}==1.0 {HASH}\n" for name in ("calm", "dusk"))
+    code, said = run(
+        tmp_path, {"/calm/json": told("2.0"), "/dusk/json": told("1.0")}, capsys, lock, CORRAL_AUDIT="reach"
+    )
+    assert (code, "NOT AUDITED: calm 1.0" in said) == (0, True)
+    code, said = run(tmp_path, {"/calm/1.0/json": 503, "/dusk/1.0/json": 503}, capsys, lock, CORRAL_AUDIT="reach")
+    assert (code, "does not answer: try again" in said) == (1, True)
+    many = "".join(f"{name}==1.0 {HASH}\n" for name in "abcde")
+    documents = {"/a/1.0/json": told("1.0"), **{f"/{name}/1.0/json": 503 for name in "bcde"}}
+    assert run(tmp_path, documents, capsys, many, CORRAL_AUDIT="reach")[0] == 1, "it gave up"
+
+
 def test_an_index_that_is_not_there_is_said_and_not_asked_for_ever(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
