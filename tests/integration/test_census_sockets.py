@@ -1,4 +1,4 @@
-"""The census counts who listens at the team's socket, whatever sockets others make, and says if it cannot."""
+"""The census counts who listens at the team's socket, whatever sockets others make, and what is left of tmux."""
 
 import asyncio
 import errno
@@ -7,13 +7,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from corral.adapters.procfs import unix_listeners
+from corral.adapters.procfs import containment, ending, unix_listeners
 from corral.adapters.procfs.containment import ProcessContainment
+from corral.adapters.procfs.processes import Process
 from corral.places import Places
 from corral.ports.census import Check
 
@@ -39,9 +40,53 @@ def odd_names(places: Places) -> Iterator[None]:
         one.close()
 
 
+INSTANCE = "0123456789ab"
+#: Is called what tmux calls its clients, and ends with its standard input.
+CLIENT = "import sys; open('/proc/self/comm', 'w').write('tmux: client'); print(flush=True); sys.stdin.read()"
+
+
+def check_of(places: Places, what: str) -> Check:
+    checks = asyncio.run(ProcessContainment(places, INSTANCE).census("shop"))
+    return next(check for check in checks if check.what == what)
+
+
 def sockets_check(places: Places) -> Check:
-    checks = asyncio.run(ProcessContainment(places, "0123456789ab").census("shop"))
-    return next(check for check in checks if check.what == "sockets")
+    return check_of(places, "sockets")
+
+
+@contextmanager
+def tmux_client() -> Iterator["subprocess.Popen[bytes]"]:
+    marked = {**os.environ, "CORRAL_INSTANCE": INSTANCE, "CORRAL_TEAM": "shop"}
+    argv = [sys.executable, "-c", CLIENT]
+    with subprocess.Popen(argv, env=marked, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+        assert client.stdout is not None
+        client.stdout.readline()
+        yield client
+        client.communicate()
+
+
+def test_a_client_whose_server_is_gone_has_a_moment_to_hear_of_it(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = ending.wait_gone
+    with tmux_client() as client:
+
+        async def hears(processes: list[Process], seconds: float) -> bool:
+            assert [process.pid for process in processes] == [client.pid]
+            assert client.stdin is not None
+            client.stdin.close()
+            return await waits(processes, seconds)
+
+        monkeypatch.setattr(ending, "wait_gone", hears)
+        assert check_of(places, "tmux_servers") == Check(what="tmux_servers", found=0)
+        client.stdin = None
+
+
+def test_a_client_that_stays_is_named(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containment, "_CLIENT_SECONDS", 0.05)
+    with tmux_client() as client:
+        check = check_of(places, "tmux_servers")
+        assert [residue.pid for residue in check.residue] == [client.pid]
 
 
 @pytest.mark.usefixtures("odd_names")

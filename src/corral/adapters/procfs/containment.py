@@ -37,6 +37,8 @@ _PROCESS = PROCESS_VARIABLE.encode()
 _HOST = HOST_VARIABLE.encode()
 #: Looks for processes that were started, or woken, while others were being stopped; and the time between them.
 _STOP_ROUNDS, _STOP_PAUSE = 25, 0.004
+#: What tmux calls its clients, and how long they may take to hear that their server is gone.
+_TMUX_CLIENT, _CLIENT_SECONDS = "tmux: client", 2.0
 
 
 class ProcessContainment:
@@ -193,9 +195,15 @@ class ProcessContainment:
 
     async def census(self, team: str) -> list[Check]:
         """See `Containment.census`."""
-        return await asyncio.to_thread(self._census, team)
+        checks, tmux = await asyncio.to_thread(self._census, team)
+        # Each ends by itself a moment after its server: also one of a keeper that was killed, and that nobody ends.
+        ends_soon = tmux and all(process.name == _TMUX_CLIENT for process in tmux)
+        if ends_soon and await ending.wait_gone(tmux, _CLIENT_SECONDS):
+            checks, _ = await asyncio.to_thread(self._census, team)
+        return checks
 
-    def _census(self, team: str) -> list[Check]:
+    def _census(self, team: str) -> tuple[list[Check], list[Process]]:
+        """What is left, and which of it is tmux."""
         ours = self._of_team(proc.every_process(), team)
         found = {process.key for process in ours}
         stuck = [
@@ -218,7 +226,7 @@ class ProcessContainment:
                 process = proc.read(pid)
                 if process is not None and _is_our_tmux(process):
                     servers.setdefault(pid, process)
-        return [
+        checks = [
             _check(
                 "processes",
                 [
@@ -230,6 +238,7 @@ class ProcessContainment:
             at_path,
             _check("ports", self._ports_left(team)),
         ]
+        return checks, list(servers.values())
 
     def _ports_left(self, team: str) -> list[Residue]:
         noted = self._ports.get(team)
