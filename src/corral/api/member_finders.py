@@ -43,6 +43,8 @@ class MemberFinders:
         had = () if before is None else before.teams
         on = tuple(_team(case, team) for team in sorted({*had} ^ {*after.teams}))
         is_other = before is not None and (before.role, before.of) != (after.role, after.of)
+        # What a former member left is no matter of the teams alone that somebody is let into.
+        is_other = is_other or self.members.is_namesake(after)
         roles = dict.fromkeys((after.role, after.role if before is None else before.role))
         facts = tuple({"role": role} for role in roles)
         return About(on=(*on, _HOST) if is_other or not on else on, facts=facts[0], more_facts=facts[1:])

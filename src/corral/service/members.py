@@ -90,6 +90,10 @@ class Members:
         """What somebody would be; raises what speaks against it. Nothing is changed."""
         return self._becoming(who, wanted, self._accounts.find(wanted.user))
 
+    def is_namesake(self, member: Member) -> bool:
+        """Whether somebody else was a member under that name, and left what is kept by name."""
+        return self._former.get(member.user, member.uid) != member.uid
+
     def _becoming(self, who: Who, wanted: Wanted, account: Account | None) -> Member:
         return rules.become(
             self._known, wanted, account, self._tables(), now=self._now(), by=who.user, former=self._former
