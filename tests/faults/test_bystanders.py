@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.faults.support.teams import IDLE, down, toml
+from tests.faults.support.teams import IDLE, down, events, toml
 from tests.support.instance import Instance
 from tests.support.repos import make
 
@@ -34,6 +34,9 @@ def test_a_worktree_with_somebody_in_it_stays_until_they_have_left(instance: Ins
         assert [(kept["path"], kept["why"]) for kept in receipt["kept"]] == [
             (place["a"], f"sleep 86400 (pid {person.pid}) is in it")
         ]
+        # The journal is for everybody who may see the team: it has no command line.
+        (told,) = (one for one in events(instance) if one["event"] == "team.down")
+        assert told["data"]["bystanders"] == [f"{person.pid} sleep"]
         assert person.poll() is None
         assert os.path.isdir(place["a"])
         assert not os.path.exists(place["b"])

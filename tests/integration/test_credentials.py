@@ -89,7 +89,7 @@ def test_an_agent_with_the_credential_of_another_is_refused(team: Instance) -> N
 
 def test_an_agent_in_the_name_of_another_is_refused(team: Instance) -> None:
     said = refused(within(team, "a", "ps", CORRAL_AGENT="b"))
-    assert "in the name of shop/b, with the credential of shop/a" in said
+    assert "in the name of another agent, with the credential of shop/a" in said
 
 
 def test_the_credential_of_an_earlier_run_is_refused(team: Instance, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_credential_of_an_earlier_run_is_refused(team: Instance, tmp_path: P
     team.run("restart", "a")
     assert credential_file(team, "a").read_text() != kept.read_text()
     said = refused(within(team, "a", "ps", CORRAL_CREDENTIAL_FILE=str(kept)))
-    assert "with a credential that shop/a does not have, or has no more" in said
+    assert "with a credential that its agent does not have, or has no more" in said
     assert within(team, "a", "ps").returncode == 0
 
 

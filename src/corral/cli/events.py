@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 
 from corral.cli.command import AGENTS, COUNT, INTEGER, MOMENT, TEAM, Command, Invocation, Option
-from corral.cli.output import DIM, RED, json_line, paint, remark, say, takes_colour, write_bytes
+from corral.cli.output import DIM, RED, json_line, paint, plain, remark, say, takes_colour, write_bytes
 from corral.cli.targets import agent_and_team, here
 from corral.cli.values import ALL
 from corral.client.absence import has_history, nothing_is_up
@@ -75,8 +75,8 @@ def line(event: Record, *, colour: bool = False) -> str:
     outcome = str(event.get("outcome") or "")
     parts = [
         paint(_local_time(str(event.get("time", ""))), DIM, colour),
-        about or "-",
-        str(event.get("event")),
+        plain(about) or "-",
+        plain(str(event.get("event"))),
     ]
     if outcome not in _GOOD:
         parts.append(paint(outcome, RED, colour))
@@ -92,7 +92,7 @@ def line(event: Record, *, colour: bool = False) -> str:
     if event.get("hidden"):
         parts.append(paint("(hidden)", DIM, colour))
     if person:
-        parts.append(paint(f"by {person}", DIM, colour))
+        parts.append(paint(f"by {plain(person)}", DIM, colour))
     return "  ".join(parts)
 
 

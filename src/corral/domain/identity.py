@@ -60,6 +60,8 @@ class Asked:
     uid: int
     #: The agent, TEAM/AGENT, that it says it is; empty for none.
     claim: str = ""
+    #: There is such an agent.
+    is_known: bool = True
     #: It shows a credential, and what that says; None of one that says nothing that can be read.
     shows: bool = False
     names: Names | None = None
@@ -108,7 +110,11 @@ def decide(
     if any(map(is_corrals, lineage)):
         return _refused("from within something that Corral started")
     if asked.claim:
-        return _refused(f"in the name of {asked.claim}, from outside of it and without its credential", asked.claim)
+        # What somebody made up is not repeated: journals would have it. Nor is it told whether there is such an agent.
+        return _refused(
+            "in the name of an agent, from outside of it and without its credential",
+            asked.claim if asked.is_known else "",
+        )
     if not trust_user_units and is_of_manager(lineage):
         # No word of which unit: whoever chose its name could fill the journal with refusals that are each another.
         return Identity(kind=UNIT, why="by something that a user's service manager runs, and no log-in is behind it")
@@ -123,12 +129,12 @@ def _with_credential(
         return _refused("with a credential that is none")
     agent = f"{names.team}/{names.agent}"
     if holder is None or not holder.fits:
-        return _refused(f"with a credential that {agent} does not have, or has no more", agent)
+        return _refused("with a credential that its agent does not have, or has no more", agent if holder else "")
     # Who gets through the door of a single person is that person, or root: in an agent, by sudo.
     if shared and asked.uid != holder.uid:
         return _refused(f"with the credential of {agent}, by another user than the one it runs as", agent)
     if asked.claim not in ("", agent):
-        return _refused(f"in the name of {asked.claim}, with the credential of {agent}", agent)
+        return _refused(f"in the name of another agent, with the credential of {agent}", agent)
     # The nearest: what an agent has started may have started others in their turn.
     found = inside(lineage or (), places)
     if found == agent and holder.live:

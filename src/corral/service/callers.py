@@ -63,7 +63,9 @@ class Callers:
     ) -> Identity:
         """Who asks. `claim` is the TEAM/AGENT that it says it is, `credential` what it shows; both may be empty."""
         names = credentials.names_in(credential) if credential else None
-        asked = Asked(uid=uid, claim=claim, shows=bool(credential), names=names)
+        team, _, agent = claim.partition("/")
+        is_known = not claim or (team, agent) in self._registry.agents
+        asked = Asked(uid=uid, claim=claim, is_known=is_known, shows=bool(credential), names=names)
         holder = None
         if names is not None and names.instance == self._instance:
             await self._placed(names, credential)

@@ -269,9 +269,14 @@ def _event(receipt: Receipt) -> NewEvent:
             "given_back": dict(receipt.given_back),
             "kept": [kept.path for kept in receipt.kept],
             "discarded": [f"{kept.path}: {kept.why}" for kept in receipt.discarded],
-            "bystanders": [f"{one.pid} {one.command}" for one in receipt.bystanders],
+            # Their programs alone: the receipt is for whoever asked, and the journal for more.
+            "bystanders": [f"{one.pid} {_program(one)}" for one in receipt.bystanders],
         },
     )
+
+
+def _program(one: Bystander) -> str:
+    return os.path.basename(one.command.split(" ", 1)[0])
 
 
 def _kept(removal: WorkspaceRemoval) -> Kept:

@@ -16,7 +16,7 @@ TABLE = (
         "a person in the name of somebody's agent",
         BEN,
         "$RAW GET /v1/agents '' 'x-corral-agent: shop/api'",
-        "in the name of shop/api",
+        "in the name of an agent",
     ),
     forged(
         "a person with a credential that was found",
@@ -41,7 +41,7 @@ TABLE = (
         "an agent with the credential of its own run before this one",
         WEB,
         '$RAW GET /v1/agents "" "x-corral-credential: $ENDED"',
-        "with a credential that shop/web does not have, or has no more",
+        "with a credential that its agent does not have, or has no more",
     ),
     forged(
         "an agent that is its developer: without its credential",
@@ -67,7 +67,7 @@ TABLE = (
         "a credential with another secret",
         BEN,
         '$RAW GET /v1/agents "" "x-corral-credential: ${AGENTS%????}AAAA"',
-        "with a credential that shop/api does not have, or has no more",
+        "with a credential that its agent does not have, or has no more",
     ),
     forged(
         "a credential of fifty thousand dots",

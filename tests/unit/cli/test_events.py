@@ -41,6 +41,12 @@ def test_a_line_an_event(corral: Corral, daemon: FakeDaemon) -> None:
     ]
 
 
+def test_no_name_moves_a_cursor(corral: Corral, daemon: FakeDaemon) -> None:
+    odd = {**EVENT, "agent": "\x9b2J", "who": {"agent": "shop/\x1b[1m", "user": "ann"}, "data": {}}
+    daemon.answer("GET", "/v1/events", stream(odd))
+    assert corral("events").out == "2025-11-30 15:05:06  shop/\ufffd2J  agent.started  by shop/\ufffd[1m\n"
+
+
 def test_a_long_hash_is_shown_by_its_beginning_and_nobody_is_named_twice(corral: Corral, daemon: FakeDaemon) -> None:
     data = {"sha256": "ab12" * 16, "commit": "cd34" * 10, "run": "ab12" * 3, "bytes": 10**39, "by": "ann"}
     other = {**EVENT, "data": {"by": "bob", "text": "ab12" * 16 + "!"}}

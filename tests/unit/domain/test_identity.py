@@ -100,7 +100,7 @@ def test_an_agent_with_the_credential_of_another_is_refused(shared: bool, lineag
 @BOTH
 def test_an_agent_in_the_name_of_another_is_refused(shared: bool) -> None:
     found = who(names=OWN, holder=HOLDER, lineage=IN_A, claim="shop/b", shared=shared)
-    assert (found.kind, found.why) == (REFUSED, "in the name of shop/b, with the credential of shop/a")
+    assert (found.kind, found.why) == (REFUSED, "in the name of another agent, with the credential of shop/a")
 
 
 @pytest.mark.parametrize("lineage", [LOGIN, TERMINAL, None])

@@ -200,6 +200,31 @@ def test_a_refusal_is_journalled_and_the_same_again_is_not(tmp_path: Path) -> No
     play(tmp_path, Kernel(A), act)
 
 
+def test_what_somebody_makes_up_is_in_no_journal_and_is_no_news_each_time(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        ann = Who(user="ann", uid=1000)
+        for claim in ("shop/\x9b2J", *(f"toys/z{number}" for number in range(20))):
+            scene.callers.refused(ann, await scene.who(claim=claim), "ps", 7)
+        for agent in (f"z{number}" for number in range(20)):
+            names = Names(instance="i1", team="toys", agent=agent, run="r1")
+            scene.callers.refused(ann, await scene.who(credentials.issue(names, "made up")), "ps", 7)
+        await scene.registry.save()
+        told = [event for event in await scene.store.events() if event.event == "caller.refused"]
+        assert [(event.team, event.agent) for event in told] == [("", "")] * 2, "one of a claim, one of a credential"
+        assert not any("toys" in str(event.data) or "\x9b" in str(event.data) for event in told)
+
+    play(tmp_path, Kernel(LOGIN), act)
+
+
+def test_whether_there_is_such_an_agent_is_not_told_to_whoever_claims_to_be_it(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        there, missing = await scene.who(claim="shop/a"), await scene.who(claim="shop/none")
+        assert (there.kind, there.why) == (missing.kind, missing.why) == (REFUSED, there.why)
+        assert (there.agent, missing.agent) == ("shop/a", ""), "which the journal has, for those who may see it"
+
+    play(tmp_path, Kernel(LOGIN), act)
+
+
 def test_whoever_is_hung_up_on_before_it_asked_is_journalled_too(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         for _ in range(2):
