@@ -21,14 +21,14 @@ MOST_HEAD = 64 * 1024
 HEAD_TIME = 30.0
 #: No user gets more than this part of the files that the daemon may open, so that there are some for others.
 _SHARE = 8
-_LEAST_CONNECTIONS = 64
+_LEAST_CONNECTIONS, _MOST_CONNECTIONS = 64, 4096
 _NOT_IN_TIME, _TOO_LARGE, _TOO_MANY = 408, 431, 429
 
 
 def most_connections() -> int:
     """How many connections a user may have at once."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(_LEAST_CONNECTIONS, soft // _SHARE)
+    return max(_LEAST_CONNECTIONS, min(_MOST_CONNECTIONS, soft // _SHARE))
 
 
 class BoundedProtocol(HttpToolsProtocol):

@@ -48,6 +48,8 @@ FAR, VIA = "far", "via"
 #: apart; which rows of a list may be told; and how to ask once more whether it may go on.
 RAW, ORDER, SIGHT, AGAIN = "corral.raw", "corral.order", "corral.sight", "corral.again"
 STILL = "corral.still"
+#: What counts the bytes of its body.
+WEIGHT = "corral.weight"
 #: So often what is under way is asked about again.
 STILL_SECONDS = 1.0
 #: Seconds between two looks of somebody who follows.
@@ -93,12 +95,15 @@ async def raw_body(request: Request, most: int = MAX_BODY) -> bytes:
 async def _read(request: Request, most: int) -> bytes:
     pieces: list[bytes] = []
     size, more = 0, True
+    weight, uid = request.scope.get(WEIGHT), caller(request).uid
     while more:
         message = await request.receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         pieces.append(message.get("body", b""))
         size += len(pieces[-1])
+        if weight is not None:
+            weight.add(uid, len(pieces[-1]))
         if size > most:
             raise _too_large(most)
         more = message.get("more_body", False)

@@ -13,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from corral.api import answers, requests
+from corral.api.body_room import BodyRoom
 from corral.api.bounded import BoundedProtocol, most_connections
 from corral.api.packets import OnePacket
 from corral.domain.errors import WrongUseError
@@ -73,7 +74,7 @@ class DaemonServer(uvicorn.Server):
         Counted.connected, Counted.most_connections = self._connected, most_connections()
         super().__init__(
             uvicorn.Config(
-                _OnlyHttp11(app),
+                _OnlyHttp11(BodyRoom(app)),
                 http=Counted,
                 ws="none",
                 lifespan="off",
