@@ -14,6 +14,7 @@ from corral.api.team_bodies import ChosenBody, DownBody, ForkBody, UpBody
 from corral.domain import names
 from corral.domain.errors import DeniedError, NotFoundError, WrongUseError
 from corral.domain.policy import DRIVE, OBSERVE, TEAM, Target
+from corral.service.journal import never_had
 from corral.service.resolve import find_agent, find_agents, find_asking, find_team
 
 #: The rule of the denial of an agent that would speak for somebody else.
@@ -133,7 +134,7 @@ def of_the_journal(case: Case) -> About:
     """A list of what happened, also to teams and agents that are gone."""
     agent, team = case.text("agent"), case.text("team")
     if team and not case.asking.sees(team, agent):
-        raise NotFoundError(f"the journal has nothing of {team}/{agent}".rstrip("/"), "corral ps shows what is up")
+        raise never_had(team, agent)
     if agent and not team and not case.seen.named(agent):
         raise NotFoundError(f"there is no agent {agent}", "name the team as well, if it is gone")
     return own(case)

@@ -21,6 +21,15 @@ class Awaited:
     awaited: str
 
 
+def never_had(team: str, agent: str) -> NotFoundError:
+    """What is said of a team or an agent that nothing ever happened to, and of one that whoever asks may not see."""
+    what = "an agent" if agent else "a team"
+    return NotFoundError(
+        f"the journal has never had {what} {_name(team, agent)}",
+        "corral ps shows what is up; corral events -n all shows everything that happened",
+    )
+
+
 class Journal:
     """The use case."""
 
@@ -35,11 +44,7 @@ class Journal:
     async def must_know(self, *, team: str, agent: str) -> None:
         """Raise NotFoundError for a team or an agent that nothing ever happened to."""
         if not await self._knows(team, agent):
-            what = "an agent" if agent else "a team"
-            raise NotFoundError(
-                f"the journal has never had {what} {_name(team, agent)}",
-                "corral ps shows what is up; corral events -n all shows everything that happened",
-            )
+            raise never_had(team, agent)
 
     async def _knows(self, team: str, agent: str) -> bool:
         return not (team or agent) or bool(await self._store.events(team=team, agent=agent, last=1))

@@ -61,7 +61,7 @@ class MemberFacts:
         those that may be told of.
         """
         user, _, name = asked.on.partition("/")
-        if not name or user in self._registry.teams or self._members.get(user) is None:
+        if not name or (user, "") in told or self._members.get(user) is None:
             return asked
         found = [
             agent.team

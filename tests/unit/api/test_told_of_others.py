@@ -54,6 +54,16 @@ def test_who_sees_a_team_and_none_of_its_agents_reads_none_of_their_output(tmp_p
     decided(tmp_path, Scripted(lambda question: question.on.team != "toys" or not question.on.agent), act)
 
 
+@pytest.mark.parametrize("of", ["team={}", "team={}&agent=z"])
+def test_the_journal_says_the_same_of_what_is_hidden_and_of_what_never_was(tmp_path: Path, of: str) -> None:
+    async def act(scene: Scene) -> None:
+        hidden, missing = [await scene.ask("GET", f"/v1/events?{of.format(team)}") for team in ("toys", "tows")]
+        assert hidden.status == missing.status == 404
+        assert hidden.body.replace(b"toys", b"tows") == missing.body
+
+    decided(tmp_path, Scripted(own), act)
+
+
 def test_the_daemon_counts_what_may_be_seen(tmp_path: Path) -> None:
     policy = Scripted(lambda _: True)
 
