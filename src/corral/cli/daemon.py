@@ -9,8 +9,8 @@ from corral.cli.command import INTEGER, Command, Invocation, Option
 from corral.cli.output import say, write_json
 from corral.cli.table import lines
 from corral.client.absence import error_of_absence, nothing_is_up, unreachable_daemon
-from corral.client.answers import ask, ask_present_daemon
-from corral.client.wire import DaemonAbsentError
+from corral.client.answers import Record, ask, ask_present_daemon
+from corral.client.wire import DaemonAbsentError, somebody_listens
 from corral.domain.errors import NotFoundError, UnavailableError
 from corral.places import Places
 
@@ -18,15 +18,26 @@ STOP_SECONDS = 10.0
 
 
 def start(invocation: Invocation) -> int:
-    from corral.client.start import ensure_daemon
-
-    started = ensure_daemon(invocation.places)
-    health = ask(invocation.places, "GET", "/v1/health")
+    started, health = _have_one(invocation.places)
     if invocation.json:
         write_json({"started": started, **health})
     else:
         say(f"the daemon {'runs' if started else 'was running already'}, pid {health.get('pid')}")
     return 0
+
+
+def _have_one(places: Places) -> "tuple[bool, Record]":
+    """Have a daemon that answers: whether it was started here, and what it says of itself."""
+    from corral.client.start import ensure_daemon
+
+    started = ensure_daemon(places)
+    try:
+        return started, ask(places, "GET", "/v1/health")
+    except UnavailableError:
+        if started or somebody_listens(places):
+            raise
+    # The one that was there has ended while it was asked.
+    return ensure_daemon(places), ask(places, "GET", "/v1/health")
 
 
 def stop(invocation: Invocation) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from corral.cli import daemon as command
+from corral.client import start
 from corral.places import Places
 from tests.unit.cli.conftest import Corral
 from tests.unit.client.fake_daemon import FakeDaemon, Request, document
@@ -99,3 +100,31 @@ def test_start_of_one_that_runs(corral: Corral, daemon: FakeDaemon) -> None:
     assert corral("daemon", "start").out == "the daemon was running already, pid 42\n"
     outcome = corral("daemon", "start", "--json").json
     assert (outcome["started"], outcome["pid"]) == (False, 42)
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_one_that_ends_while_it_is_asked_is_followed_by_another(
+    corral: Corral, daemon: FakeDaemon, places: Places, monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    """One that is still there and does not answer is not."""
+    aside = f"{places.daemon_socket}.aside"
+    looks: list[bool] = []
+
+    def dies(_: Request) -> bytes:
+        if ends:
+            os.rename(places.daemon_socket, aside)
+        return b""
+
+    def ensured(_: Places) -> bool:
+        looks.append(True)
+        if len(looks) == 2:
+            os.rename(aside, places.daemon_socket)
+            daemon.answer("GET", "/v1/health", health())
+        return len(looks) == 2
+
+    daemon.answer("GET", "/v1/health", dies)
+    monkeypatch.setattr(start, "ensure_daemon", ensured)
+    outcome = corral("daemon", "start")
+    assert (outcome.code, len(looks)) == ((0, 2) if ends else (6, 1))
+    if ends:
+        assert outcome.out == "the daemon runs, pid 42\n"
