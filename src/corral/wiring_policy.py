@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 from corral.config import policy_settings
 from corral.domain.errors import BadPolicyError
 from corral.domain.host_names import MEMBERS
+from corral.domain.policy import ATTACH
+from corral.domain.policy_verbs import strange_verbs
 from corral.places import Places
 from corral.ports.policy import Facts, NoFacts, Policy
 
 if TYPE_CHECKING:
+    from corral.adapters.policy.sources import Sources
     from corral.api.member_routes import HangUp, Shared
     from corral.domain.roles import Tables
     from corral.service.authority import Authority
@@ -50,7 +53,10 @@ async def policy_of(places: Places) -> Policy:
 async def policy_or_closed(places: Places) -> Policy:
     """As `policy_of`, for a daemon: with a policy that cannot be used it comes up as well, and denies everything."""
     try:
-        return await policy_of(places)
+        policy = await policy_of(places)
+        for doubt in _doubts(places):
+            log.warning("%s", doubt)
+        return policy
     except BadPolicyError as error:
         from corral.adapters.policy.closed import ClosedPolicy
 
@@ -116,6 +122,28 @@ def facts_of(shared: Shared | None) -> Facts:
     return NoFacts() if shared is None else shared.facts
 
 
+def _doubts(places: Places) -> list[str]:
+    """What is odd about a host's own rules, and yet no mistake. An OPA server has rules that are not here."""
+    from corral.adapters.policy import sources
+
+    if policy_settings(places).url:
+        return []
+    return _doubtful(sources.read(places.policy, writers=places.writers))
+
+
+def _doubtful(sources: Sources) -> list[str]:
+    own = [module for module in sources.modules if not module.ships]
+    return [told for one in own for told in strange_verbs(one.path, one.text, sources.tables.verbs)]
+
+
+def verbs(places: Places) -> list[str]:
+    """The verbs that the policy of this host knows, as far as its files can be read; else those that ship."""
+    from corral.adapters.policy import sources
+
+    directory = places.policy if os.access(places.policy, os.R_OK | os.X_OK) else ""
+    return [ATTACH, *sources.read(directory, trusted=False).tables.verbs]
+
+
 def check(places: Places, asked: Mapping[str, object]) -> dict[str, object]:
     """The document of `corral policy check --json`; `asked` has the fields of `service.policy_check.Asked`."""
     from corral.service.policy_check import Asked, explain
@@ -132,12 +160,16 @@ def check(places: Places, asked: Mapping[str, object]) -> dict[str, object]:
 
 def test(directory: str) -> dict[str, object]:
     """The document of `corral policy test --json`."""
+    from corral.adapters.policy import sources
     from corral.adapters.policy.testing import run_tests
 
-    outcomes = asyncio.run(run_tests(os.path.abspath(directory), _TEST_SECONDS))
+    place = os.path.abspath(directory)
+    outcomes = asyncio.run(run_tests(place, _TEST_SECONDS))
+    doubts = _doubtful(sources.read(place, tests=True, trusted=False))
     rows = [{"file": one.file, "test": one.name, "passed": one.passed, "problem": one.problem} for one in outcomes]
     passed = sum(one.passed for one in outcomes)
-    return {"directory": directory, "tests": rows, "passed": passed, "failed": len(rows) - passed}
+    counted = {"passed": passed, "failed": len(rows) - passed}
+    return {"directory": directory, "tests": rows, **counted, "warnings": doubts}
 
 
 def show(places: Places, to: str | None) -> dict[str, object]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from corral.adapters.policy.rego_policy import RegoPolicy
 from corral.adapters.policy.sources import read
-from corral.domain.policy import MODED, Caller, Decision, Question, Target
+from corral.domain.policy import ATTACH, Caller, Decision, Question, Target, asked_as
 
 ROLES = {"olga": "owner", "sam": "senior", "june": "junior", "jim": "junior", "obi": "observer"}
 TEAMS = {"olga": (), "sam": ("shop", "bank"), "june": ("shop",), "jim": ("shop",), "obi": ()}
@@ -51,7 +51,7 @@ def target(on: str) -> Target:
 def question(who: str, words: str, on: str) -> Question:
     """`attach:observe` is the verb attach with its mode; `member_add:owner` adds somebody with that role."""
     verb, _, fact = words.partition(":")
-    facts = {"mode" if verb in MODED else "role": fact} if fact else {}
+    facts = {"mode" if asked_as(verb) == ATTACH else "role": fact} if fact else {}
     return Question(verb=verb, who=caller(who), on=target(on), facts=facts)
 
 

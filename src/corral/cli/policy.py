@@ -12,8 +12,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from corral.places import Places
 
+#: The rule of the policy that ships for a verb that it does not know.
+UNKNOWN_VERB = "unknown_verb"
 #: Commands whose verb is called otherwise.
-_VERBS = {"exec": "execute", "inbox": "list_entries", "ps": "list_agents", "rm": "remove", "approve": "answer_entry"}
+_VERBS = {
+    "approve": "answer_entry",
+    "exec": "execute",
+    "inbox": "list_entries",
+    "ps": "list_agents",
+    "replay": "read_recording",
+    "rm": "remove",
+}
 _MODES = ("observe", "drive", "moderate")
 
 
@@ -30,11 +39,26 @@ def check(invocation: Invocation) -> int:
     teams, facts = invocation.texts("team"), _facts(invocation)
     ask = _by_daemon if places.of_host or os.environ.get("CORRAL_URL") else _here
     answer = ask(places, asked, teams, facts)
+    if answer["rule"] == UNKNOWN_VERB:
+        raise _no_verb(places, verb)
     if invocation.json:
         write_json(answer)
     else:
         _tell(answer)
     return 0 if answer["allow"] is True else RefusedError.exit_code
+
+
+def _no_verb(places: "Places", verb: str) -> WrongUseError:
+    """For a verb that no rule knows: what is asked about nothing has no answer that anybody could use."""
+    from corral.cli.suggest import did_you_mean
+    from corral.wiring_policy import verbs
+
+    known = [*verbs(places), *_VERBS]
+    near = did_you_mean(verb, [*known, *(one.replace("_", "-") for one in known if "_" in one)])
+    return WrongUseError(
+        f"there is no verb {verb}",
+        near or "docs/reference/api.md has them all; corral policy show has the first of each",
+    )
 
 
 def _here(places: "Places", asked: "dict[str, str]", teams: "list[str]", facts: "dict[str, str]") -> Record:
@@ -101,7 +125,9 @@ def test(invocation: Invocation) -> int:
     answer = tried(directory)
     if invocation.json:
         write_json(answer)
-    tests = answer["tests"]
+    warnings, tests = answer["warnings"], answer["tests"]
+    for doubt in warnings if isinstance(warnings, list) and not invocation.json else ():
+        remark(plain(doubt))
     rows = tests if isinstance(tests, list) else []
     for row in () if invocation.json else rows:
         if row["passed"]:

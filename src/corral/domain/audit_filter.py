@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from corral.domain.audit import Entry
+from corral.domain.policy import names_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +35,14 @@ class Wanted:
             and not (self.until and note.time >= self.until)
             and (not self.who or self.who in (note.who.user, str(note.who.uid)))
             and (not self.agent or self._has_agent(entry))
-            and (not self.verbs or any(fnmatchcase(note.verb, pattern) for pattern in self.verbs))
+            and (not self.verbs or self._has_verb(note.verb))
             and (not self.trace or note.trace == self.trace)
             and not (self.denied and note.allowed)
         )
+
+    def _has_verb(self, verb: str) -> bool:
+        """By whichever of its names: older entries have others."""
+        return any(fnmatchcase(name, pattern) for name in names_of(verb) for pattern in self.verbs)
 
     def _has_agent(self, entry: Entry) -> bool:
         who, on = entry.note.who, entry.note.on

@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 #: Where the decision is, in Rego: `data.corral.decision`.
 PACKAGE, ENTRY_POINT = "corral", "decision"
 
-# How one joins a terminal: `mode` of the verbs that are about that.
+#: Joining a terminal, in whatever way. What it is asked as depends on its `mode`.
+ATTACH = "attach"
 OBSERVE, DRIVE, MODERATE = MODES = ("observe", "drive", "moderate")
-MODED = frozenset(("attach", "join_session"))
+#: Handlers that do the same thing in another way. The policy and the audit trail have one verb for one thing: whoever
+#: forbids it forbids every way of it, and whoever looks for it finds all of them.
+_SAME = {"join_session": ATTACH}
 
 # What a question can be about: `kind`.
 AGENT, TEAM, HOST, PERSON = KINDS = ("agent", "team", "host", "person")
@@ -91,12 +94,17 @@ class Target:
 class Question:
     """May this caller do that on this target?"""
 
-    #: The name of a handler of the API: `send`, `logs`, `attach`.
+    #: The name of a handler of the API: `send`, `logs`, `attach`. Of several that do the same, one (`asked_as`).
     verb: str
     who: Caller
     on: Target
     #: What counts for this verb alone: `mode` of attach, `role` of the member that is added or removed.
     facts: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Here, so that there is no question by the other name: a rule that forbids would not see it.
+        if self.verb in _SAME:
+            object.__setattr__(self, "verb", _SAME[self.verb])
 
     @property
     def key(self) -> Hashable:
@@ -137,6 +145,17 @@ class Decision:
 
     def as_json(self) -> dict[str, object]:
         return {"allow": self.allow, "rule": self.rule, "reason": self.reason}
+
+
+def asked_as(handler: str) -> str:
+    """The verb that a request is asked about and written down as."""
+    return _SAME.get(handler, handler)
+
+
+def names_of(verb: str) -> tuple[str, ...]:
+    """The verb, and what else it is known by: entries of an audit trail may have any of them."""
+    one = asked_as(verb)
+    return one, *(handler for handler, same in _SAME.items() if same == one)
 
 
 def denied(rule: str, reason: str) -> Decision:

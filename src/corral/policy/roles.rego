@@ -10,13 +10,11 @@ role := input.who.role if input.who.agent == ""
 # Without a mode one attaches to type.
 mode := object.get(input["with"], "mode", "drive")
 
-# What these are depends on how it is meant.
-moded := {"attach", "join_session"}
-
+# What this is depends on how it is meant.
 act := data.tables.modes[mode] if {
-	input.verb in moded
+	input.verb == "attach"
 } else := data.tables.verbs[input.verb] if {
-	not input.verb in moded
+	input.verb != "attach"
 } else := "host" if {
 	startswith(input.verb, "host_")
 }

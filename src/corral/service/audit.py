@@ -26,6 +26,7 @@ from corral.domain.audit_detail import bounded_note
 from corral.domain.audit_filter import Wanted
 from corral.domain.audit_terms import AuditTerms
 from corral.domain.errors import CorralError
+from corral.domain.policy import asked_as
 from corral.domain.timestamps import timestamp
 from corral.ports.audit import AuditTrail, Reached
 from corral.service.audit_disk import Disk
@@ -198,7 +199,7 @@ class Audit:
         detail: Mapping[str, object],
         trace: str,
     ) -> Note:
-        return bounded_note(timestamp(self._now()), who, verb, on, allowed, rule, outcome, detail, trace)
+        return bounded_note(timestamp(self._now()), who, asked_as(verb), on, allowed, rule, outcome, detail, trace)
 
     # Writing
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from corral.domain.errors import WrongUseError
-from corral.domain.policy import AGENT, DRIVE, HOST, MODED, PERSON, TEAM, Caller, Decision, Question, Target
+from corral.domain.policy import AGENT, ATTACH, DRIVE, HOST, PERSON, TEAM, Caller, Decision, Question, Target, asked_as
 from corral.ports.policy import Facts, Policy
 
 
@@ -44,7 +44,7 @@ async def explain(policy: Policy, facts: Facts, asked: Asked) -> Explained:
     """What the policy decides. What is said in `asked` counts over the facts, to see what would change."""
     assumed: list[str] = []
     target = _target(facts, asked, assumed)
-    if asked.verb in MODED and "mode" not in asked.facts:
+    if asked_as(asked.verb) == ATTACH and "mode" not in asked.facts:
         assumed.append(f"it is to type there (mode {DRIVE}): --mode says otherwise")
     question = Question(verb=asked.verb, who=_caller(facts, asked, target, assumed), on=target, facts=dict(asked.facts))
     return Explained(decision=await policy.decide(question), question=question, assumed=tuple(assumed))

@@ -23,6 +23,7 @@ OWN = {
         'package corral\n\nallow["on_call"] := "jim is on call" if {\n\tinput.verb == "send"\n'
         '\tinput.who.user == "jim"\n}\n\ndeny["frozen"] := "nobody touches the bank" if {\n'
         '\tinput.on.team == "bank"\n\tact == "steer"\n}\n'
+        '\ndeny["joined"] := "nobody joins it" if {\n\tinput.verb == "attach"\n\tinput.on.agent == "builder"\n}\n'
     ),
     "data.json": json.dumps({"tables": {"roles": {"junior": {"grants": {"read": ["teammates"], "audit": None}}}}}),
     "teams/my-shop/own.rego": (
@@ -96,6 +97,10 @@ def test_the_same_questions_get_the_same_answers(directory: Path, url: str) -> N
     ]
     assert different == []
     assert {one.allow for one in here} == {True, False}
+    joined = {
+        rule.rule for one, rule in zip(asked, here, strict=True) if one.verb == "attach" and one.who.user == "olga"
+    }
+    assert ("joined" in joined) is (directory / "own.rego").exists()
 
 
 def test_a_server_without_the_policy_denies(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ TABLE = (
     ),
     asked("list_recordings", "junior.read", BEN, "replay shop/api", "may read the output of what is their own only"),
     asked(
-        "join_session",
+        "attach",
         "junior.read",
         BEN,
         "attach --observe shop/api",

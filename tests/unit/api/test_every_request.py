@@ -10,7 +10,7 @@ import pytest
 from corral.api.about_table import BODIES
 from corral.api.endpoint import Endpoint
 from corral.api.openapi_table import ENDPOINTS
-from corral.domain.policy import Question
+from corral.domain.policy import Question, asked_as
 from corral.service.authority import SEES
 from tests.unit.api.deciding import Scripted, decided
 from tests.unit.api.plausible import plausible
@@ -38,7 +38,7 @@ def test_who_may_nothing_gets_nothing_of_any_route(tmp_path: Path) -> None:
     notes = decided(tmp_path, Scripted(lambda _: False), act)
     assert wrong == []
     # Each of them is in the trail, as not allowed and with the rule.
-    assert {note.verb for note in notes} == set(BY_NAME)
+    assert {note.verb for note in notes} == {asked_as(verb) for verb in BY_NAME}
     assert {(note.allowed, note.rule) for note in notes} == {(False, "no")}
     assert {note.outcome for note in notes} <= {"403", "404"}
 
@@ -49,18 +49,20 @@ def test_a_handler_is_reached_only_behind_a_decision_about_its_verb(tmp_path: Pa
     policy = Scripted(lambda _: False)
 
     async def act(scene: Scene) -> None:
-        for verb, endpoint in BY_NAME.items():
+        for handler, endpoint in BY_NAME.items():
+            verb = asked_as(handler)
             policy.allows, policy.asked = partial(_all_but, verb), []
             target, body = plausible(endpoint)
             reply = await scene.ask(endpoint.method, target, body)
             # What has an id in its path is not there; what is named in the query is.
             missing = reply.status == 404 and (verb == SEES or ("{" in endpoint.path and not policy.about(verb)))
             if not missing and not (reply.status == 403 and policy.about(verb)):
-                wrong.append(f"{verb}: {reply.status} {reply.body[:200]!r}, asked about {policy.about(verb)}")
+                wrong.append(f"{handler}: {reply.status} {reply.body[:200]!r}, asked about {policy.about(verb)}")
 
     notes = decided(tmp_path, policy, act)
     assert wrong == []
-    assert list(dict.fromkeys((note.verb, note.allowed) for note in notes)) == [(verb, False) for verb in BY_NAME]
+    denied = dict.fromkeys((asked_as(handler), False) for handler in BY_NAME)
+    assert list(dict.fromkeys((note.verb, note.allowed) for note in notes)) == list(denied)
 
 
 def _all_but(verb: str, question: Question) -> bool:

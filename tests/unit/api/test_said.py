@@ -21,7 +21,7 @@ from corral.domain.audit_filter import Wanted
 from corral.domain.audit_terms import AuditTerms
 from corral.domain.errors import RefusedError
 from corral.domain.identity import REFUSED, Identity
-from corral.domain.policy import Question
+from corral.domain.policy import Question, asked_as
 from corral.domain.records import Who
 from corral.service.audit import Audit
 from corral.service.authority import SEES
@@ -324,5 +324,5 @@ def test_every_request_that_acts_says_something_or_has_nothing_to_say(tmp_path: 
 
     notes = decided(tmp_path, Scripted(sees_alone), act)
     assert {note.verb for note in notes if not without_error(note)} == SILENT | PLAIN
-    assert {note.verb for note in notes} == {endpoint.handler for endpoint in acting}
+    assert {note.verb for note in notes} == {asked_as(endpoint.handler) for endpoint in acting}
     assert not [note for note in notes if NOT_KEPT in note.detail.values()]

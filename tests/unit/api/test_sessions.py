@@ -112,10 +112,23 @@ def test_who_may_not_be_there_any_more_types_and_sees_nothing_more(
             assert seats.typed.empty()
 
     notes = decided(tmp_path, Scripted(lambda question: question.who.role != "nobody"), act, people)
-    begun, denied, ended = (note for note in notes if note.verb == "join_session")
+    begun, denied, ended = (note for note in notes if note.verb == "attach")
     assert (denied.allowed, denied.rule) == (False, "no")
     assert (begun.outcome, ended.outcome, ended.trace) == ("", "403", begun.trace)
     assert (begun.detail, denied.detail) == ({"mode": "observe"}, {"error": "denied", "mode": "observe"})
+
+
+def test_a_rule_about_attach_is_asked_before_anybody_joins(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        seats = Seats(scene)
+        reply = await scene.ask("POST", "/v1/sessions?team=shop&agent=a&mode=drive")
+        assert reply.status == 403
+        assert not seats.seats
+
+    policy = Scripted(lambda question: question.verb != "attach")
+    (denied,) = decided(tmp_path, policy, act)
+    assert (denied.verb, denied.allowed, denied.outcome, denied.detail["mode"]) == ("attach", False, "403", "drive")
+    assert [question.facts for question in policy.asked if question.verb == "attach"] == [{"mode": "drive"}]
 
 
 def test_who_is_gone_before_it_is_written_down_leaves_no_seat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

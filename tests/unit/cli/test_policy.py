@@ -44,6 +44,17 @@ def test_commands_may_stand_for_their_verbs(corral: Corral) -> None:
     assert json.loads(outcome.out)["input"]["verb"] == "execute"
 
 
+def test_a_verb_that_there_is_not_is_no_denial(corral: Corral) -> None:
+    for typed, meant in (("atach", "attach"), ("list-agent", "list_agents"), ("exce", "exec")):
+        outcome = corral("policy", "check", "--role", "owner", typed, "shop/builder")
+        assert outcome.code == 2
+        assert f"there is no verb {typed}" in outcome.err
+        assert "did you mean" in outcome.err
+        assert meant in outcome.err
+    outcome = corral("policy", "check", "--role", "owner", "xyzzy", "--json")
+    assert (outcome.code, outcome.error["message"]) == (2, "there is no verb xyzzy")
+
+
 def test_facts_of_a_verb_are_given_as_pairs(corral: Corral) -> None:
     words = ("policy", "check", "--as", "sam", "--role", "senior", "--owner", "sam", "member_add", "bank")
     assert corral(*words, "--with", "role=junior").code == 0
@@ -79,6 +90,17 @@ def test_tests_pass_and_fail(corral: Corral, tmp_path: Path) -> None:
     failed = corral("policy", "test", str(tmp_path), "--json")
     assert (failed.code, failed.error["message"]) == (1, "1 of 2 tests failed")
     assert [row["passed"] for row in json.loads(failed.out)["tests"]] == [True, False]
+
+
+def test_rules_about_what_is_no_verb_are_told(corral: Corral, tmp_path: Path) -> None:
+    (tmp_path / "own.rego").write_text(
+        'package corral\n\ndeny["x"] := "y" if input.verb == "join_session"\n\ntest_a if true\n'
+    )
+    outcome = corral("policy", "test", str(tmp_path))
+    assert outcome.code == 0
+    assert f"{tmp_path}/own.rego:3: join_session is asked as attach, so this never applies" in outcome.err
+    answer = json.loads(corral("policy", "test", str(tmp_path), "--json").out)
+    assert len(answer["warnings"]) == 1
 
 
 def test_no_tests_and_no_directory_are_told_apart(corral: Corral, tmp_path: Path) -> None:

@@ -144,6 +144,13 @@ def test_what_is_asked_for(wanted: Wanted, fits: bool) -> None:
     assert wanted.fits(_entry(said)) is fits
 
 
+@pytest.mark.parametrize("written", ["attach", "join_session"])
+@pytest.mark.parametrize("wanted", ["attach", "join_session", "att*", "*session"])
+def test_joining_a_terminal_is_found_by_either_of_its_names(wanted: str, written: str) -> None:
+    assert Wanted(verbs=[wanted]).fits(_entry(note(1, verb=written)))
+    assert not Wanted(verbs=[wanted]).fits(_entry(note(1, verb="send")))
+
+
 def test_a_trail_is_configured_by_its_table_alone() -> None:
     text = '[policy]\nurl = "x"\n[audit]\nenabled = true\nsegment_size = "1M"\nkeep_age = "30d"\n'
     assert read_terms("config.toml", text) == AuditTerms(enabled=True, segment_size=1 << 20, keep_age=30 * 86400.0)

@@ -2,7 +2,18 @@
 
 import pytest
 
-from corral.domain.policy import NO_ANSWER, NO_DECISION, Caller, Question, Target, decision_of, denied, remedy
+from corral.domain.policy import (
+    NO_ANSWER,
+    NO_DECISION,
+    Caller,
+    Question,
+    Target,
+    asked_as,
+    decision_of,
+    denied,
+    names_of,
+    remedy,
+)
 
 
 def test_a_question_is_the_document_of_the_contract() -> None:
@@ -14,6 +25,16 @@ def test_a_question_is_the_document_of_the_contract() -> None:
         "on": {"team": "shop", "agent": "builder", "owner": "dev2", "owner_role": "junior", "kind": "agent"},
         "with": {"mode": "observe"},
     }
+
+
+def test_joining_a_terminal_is_one_verb_however_it_is_done() -> None:
+    who, on = Caller(user="dev1"), Target(kind="agent", team="shop", agent="builder")
+    joining, attaching = (Question(verb=verb, who=who, on=on) for verb in ("join_session", "attach"))
+    assert joining.document()["verb"] == "attach"
+    assert (joining, joining.key) == (attaching, attaching.key)
+    assert asked_as("join_session") == "attach"
+    assert names_of("attach") == names_of("join_session") == ("attach", "join_session")
+    assert (asked_as("send"), names_of("send")) == ("send", ("send",))
 
 
 def test_a_decision_is_read_as_it_is() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from corral.adapters.policy.sources import read
 from corral.api.openapi_table import ENDPOINTS
-from corral.domain.policy import MODED, MODES, Decision
+from corral.domain.policy import ATTACH, MODES, Decision, asked_as
 from corral.domain.roles import Tables
 from tests.support.permissions import decisions, question
 
@@ -22,7 +22,7 @@ REMEDY = "give it an act in src/corral/policy/data.json: tables.verbs"
 @pytest.fixture(scope="module")
 def said() -> dict[str, Decision]:
     """What the owner of a host is told, by verb: with a role, so that members can be added."""
-    asked = [question("olga", verb if verb in MODED else f"{verb}:junior", "shop") for verb in VERBS]
+    asked = [question("olga", verb if asked_as(verb) == ATTACH else f"{verb}:junior", "shop") for verb in VERBS]
     return dict(zip(VERBS, decisions(asked), strict=True))
 
 
@@ -33,13 +33,13 @@ def tables() -> Tables:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_has_a_rule(said: dict[str, Decision], tables: Tables, verb: str) -> None:
-    assert verb in MODED or verb in tables.verbs, REMEDY
+    assert asked_as(verb) == ATTACH or verb in tables.verbs, REMEDY
     assert said[verb].allow, f"{said[verb].reason}: {REMEDY}"
 
 
 def test_attach_is_decided_by_its_mode(tables: Tables) -> None:
     assert set(tables.modes) == set(MODES)
-    assert not MODED & set(tables.verbs)
+    assert ATTACH not in tables.verbs
 
 
 def test_no_verb_has_a_rule_that_nobody_can_ask_for(tables: Tables) -> None:

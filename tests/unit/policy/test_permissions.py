@@ -1,6 +1,7 @@
 """The policy that ships, by a table of who may do what; and what it says of those who may not."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,16 @@ def test_an_agent_is_never_anybody_else() -> None:
     others = (*AGENTS, "shop", "bank", "host", "@june", "@sam")
     asked = [question(agent, verb, on) for agent in AGENTS for verb in verbs for on in others if on != agent]
     assert [one for one, said in zip(asked, decisions(asked), strict=True) if said.allow] == []
+
+
+def test_a_rule_about_attach_holds_for_every_way_of_attaching(tmp_path: Path) -> None:
+    (tmp_path / "own.rego").write_text(
+        'package corral\n\ndeny["frozen"] := "nobody joins it" if {\n\tinput.verb == "attach"\n'
+        '\tinput.on.agent == "builder"\n}\n'
+    )
+    ways = ("attach", "attach:observe", "join_session:observe", "join_session:drive", "join_session:moderate")
+    said = decisions([question("olga", way, "shop/builder") for way in ways], str(tmp_path))
+    assert [(one.allow, one.rule) for one in said] == [(False, "frozen")] * len(ways)
 
 
 def test_roles_that_are_none_may_nothing() -> None:
