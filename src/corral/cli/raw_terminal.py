@@ -26,6 +26,8 @@ class RawTerminal:
         self._handlers: dict[int, object] = {}
         self._woken, self._wakes = os.pipe()
         self._wakeup_before = -1
+        #: Before anything was, there is nothing to restore: that alone would jump to the top of the screen.
+        self._painted = False
 
     def __enter__(self) -> "RawTerminal":
         import termios
@@ -46,9 +48,11 @@ class RawTerminal:
         import termios
 
         try:
-            self.paint(RESTORING)
+            if self._painted:
+                self.paint(RESTORING)
             # What the terminal answered to questions of the program is for nobody.
-            termios.tcsetattr(_STDIN, termios.TCSAFLUSH, self._before)  # type: ignore[arg-type]
+            when = termios.TCSAFLUSH if self._painted else termios.TCSADRAIN
+            termios.tcsetattr(_STDIN, when, self._before)  # type: ignore[arg-type]
         except (OSError, termios.error) as gone:
             if kind is None:
                 sys.stderr.write(f"corral: the terminal is gone: {gone}\n")
@@ -76,6 +80,7 @@ class RawTerminal:
 
     def paint(self, data: bytes) -> None:
         """Write it, all of it."""
+        self._painted = True
         while data:
             data = data[os.write(_STDOUT, data) :]
 

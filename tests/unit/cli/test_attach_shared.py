@@ -1,7 +1,13 @@
 """What somebody who only watches is shown of a terminal, whoever sends it."""
 
+import base64
+
 from corral.cli.attach_shared import _Watched
 from corral.cli.session import _rows
+from tests.support.instance import Instance
+from tests.unit.cli.terminal import run_on_terminal
+from tests.unit.cli.test_attach import A
+from tests.unit.client.fake_daemon import FakeDaemon, document, refusal, stream
 
 
 def test_who_watches_is_asked_for_nothing_and_given_nothing_but_a_picture() -> None:
@@ -10,6 +16,25 @@ def test_who_watches_is_asked_for_nothing_and_given_nothing_but_a_picture() -> N
     assert shown(said) == b"\x1b[?1049h\x1b[1;31m"
     assert shown(b"\x93 done\x1b[?2004h\x1b[6") == "✓ done".encode()
     assert shown(b"n!") == b"!"
+
+
+def test_a_refusal_paints_nothing(real: Instance, daemon: FakeDaemon) -> None:
+    daemon.answer("GET", "/v1/agents", document([A]))
+    daemon.answer("POST", "/v1/sessions", refusal(403, "denied", "you may not", "ask"))
+    code, text = run_on_terminal(real.argv("attach", "--observe", "a"), cwd=real.directory)
+    assert code == 4
+    assert "you may not" in text
+    assert "\x1b[?" not in text
+    assert "\x1b[r" not in text
+
+
+def test_what_was_painted_is_taken_away_again(real: Instance, daemon: FakeDaemon) -> None:
+    daemon.answer("GET", "/v1/agents", document([A]))
+    shown = base64.b64encode(b"\x1b[?25lhello").decode()
+    daemon.answer("POST", "/v1/sessions", stream({"joined": "x"}, {"output": shown}, {"over": "it is over"}))
+    code, text = run_on_terminal(real.argv("attach", "--drive", "a"), cwd=real.directory)
+    assert code == 0
+    assert text.index("hello") < text.index("\x1b[?25h") < text.index("it is over")
 
 
 def test_what_a_keeper_says_of_those_who_are_there_is_shown_as_text() -> None:
