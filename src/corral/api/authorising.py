@@ -253,9 +253,10 @@ class _Request:
 
     def _must_be_somebody(self) -> None:
         """Raise for whoever may not even know of themselves: they are told so, and nothing else."""
-        decision = self._asking.decision(SEES, self._asking.itself)
+        itself = self._asking.itself
+        decision = self._asking.decision(SEES, itself)
         if not decision.allow:
-            raise denied(decision)
+            raise denied(decision, self._asking.question(SEES, itself))
 
     def _look(self) -> Ruling:
         """One pass: what it is about, and what is decided about that."""
@@ -332,15 +333,14 @@ class _Request:
             now = facts.target(on.team, on.agent) if on.team else on
             decision = None if now is None else asking.decision(self._verb, now, about.facts)
             if decision is not None and not decision.allow:
-                raise denied(decision)
+                raise denied(decision, asking.question(self._verb, now or on, about.facts))
 
     # Telling
 
     async def _refuse(self, ruling: Ruling) -> None:
         """Raise if something of it is denied, when that is written down."""
-        denial = ruling.denial
-        if denial is not None:
-            error = denied(denial)
+        error = ruling.refusal(self._verb, self._asking.caller)
+        if error is not None:
             await self._note_error([one for one in ruling.decisions if not one[1].allow], error)
             raise error
 
@@ -350,9 +350,10 @@ class _Request:
         if isinstance(error, DeniedError):
             rule = str(error.details.get("rule", rule))
         elif isinstance(error, NotFoundError):
-            decision = await self._asking.settled(lambda: self._asking.decision(SEES, self._asking.itself))
-            if not decision.allow:
-                rule, error = decision.rule, denied(decision)
+            try:
+                await self._asking.settled(self._must_be_somebody)
+            except DeniedError as denial:
+                rule, error = str(denial.details.get("rule", rule)), denial
         await self._note_error([self._unasked(rule)], error)
         return error
 

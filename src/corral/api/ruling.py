@@ -13,7 +13,7 @@ from corral.api.about import About, pinned
 from corral.api.telling import Read
 from corral.domain import audit as entries
 from corral.domain.errors import DeniedError
-from corral.domain.policy import PERSON, TEAM, Decision, Target, remedy
+from corral.domain.policy import PERSON, TEAM, Caller, Decision, Question, Target, remedy
 from corral.domain.roles import AGENT_ROLE
 from corral.service.audit import Audit
 from corral.service.authority import Asking
@@ -38,6 +38,16 @@ class Ruling:
         """The first of them, if there is one."""
         return next((one for _, one in self.decisions if not one.allow), None)
 
+    def refusal(self, verb: str, caller: Caller) -> DeniedError | None:
+        """The answer to whoever asked, if something of it is denied."""
+        about = self.about
+        for place, (on, decision) in enumerate(self.decisions):
+            if not decision.allow:
+                # Each thing is asked about with the facts of the request, then with each of those that it has besides.
+                facts = (about.facts, *about.more_facts)[place // len(about.on)]
+                return denied(decision, Question(verb=verb, who=caller, on=on, facts=facts))
+        return None
+
     @cached_property
     def rows(self) -> list[tuple[entries.Target, str]]:
         """What entries are about, each with its rule."""
@@ -61,9 +71,9 @@ def actor(request: Request, asking: Asking) -> entries.Actor:
     return entries.Actor(uid=who.uid, user=who.user, member=caller.member, role=role, agent=who.agent, run=run, via=via)
 
 
-def denied(decision: Decision) -> DeniedError:
-    """The answer to what is not allowed: why, and by which rule."""
-    return DeniedError(decision.reason, remedy(decision), rule=decision.rule)
+def denied(decision: Decision, question: Question) -> DeniedError:
+    """The answer to what is not allowed: why, by which rule, and what helps."""
+    return DeniedError(decision.reason, remedy(decision, question), rule=decision.rule)
 
 
 def rows(those: Sequence[tuple[Target, Decision]]) -> list[tuple[entries.Target, str]]:

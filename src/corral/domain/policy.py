@@ -7,6 +7,7 @@ list, of which only those rows are told that the caller may know (`ROWS`).
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
@@ -191,10 +192,30 @@ def contents_of_event(event: str) -> str:
     return "" if noun in _PLAIN_EVENTS else _CONTENTS_OF_EVENT.get(noun, "logs")
 
 
-def remedy(decision: Decision) -> str:
-    """What helps somebody who was denied something: only what such a one may do, or whom to ask."""
+def remedy(decision: Decision, question: Question) -> str:
+    """What helps somebody who was denied this: only what such a one may do, or whom to ask."""
     if decision.rule in _UNDECIDED:
         return "root sees what is wrong with it: journalctl --unit corral.service, corral policy show"
     if decision.rule == _NOT_A_MEMBER:
         return "sudo corral member add lets somebody in: ask who runs this host"
-    return "corral policy check tells what would be allowed; an owner (corral member ls) can give another role"
+    who, on, check = question.who, question.on, f"corral policy check {_typed(question)}"
+    if who.agent:
+        return f"people ask what an agent may do: {check}"
+    told = f"{check} asks without doing it; an owner (corral member ls) can give another role"
+    if question.verb == "up" and on.owner not in ("", who.user):
+        return f"{on.owner} has a team {on.team}: give yours another name. {told}"
+    return told
+
+
+def _typed(question: Question) -> str:
+    """The question, in the words of `corral policy check`."""
+    who, on, facts = question.who, question.on, question.facts
+    words = ["--as", who.agent] if who.agent else []
+    words.append(question.verb)
+    if on.team:
+        words.append(f"{on.team}/{on.agent}" if on.agent else on.team)
+    elif on.kind == PERSON and on.owner:
+        words.append(f"@{on.owner}")
+    for name, value in sorted(facts.items()):
+        words += [f"--{value}"] if name == "mode" and value in MODES else ["--with", f"{name}={value}"]
+    return shlex.join(words)

@@ -105,9 +105,13 @@ class Asking:
             return self.authority.target(team, agent)
         return self.authority.person(self.who.user)
 
+    def question(self, verb: str, on: Target, facts: Mapping[str, str] = _NOTHING) -> Question:
+        """May the caller do that?"""
+        return Question(verb=verb, who=self.caller, on=on, facts=facts)
+
     def decision(self, verb: str, on: Target, facts: Mapping[str, str] = _NOTHING) -> Decision:
         """What is decided, if that is known; else a denial of this pass, and it is asked before the next one."""
-        question = Question(verb=verb, who=self.caller, on=on, facts=facts)
+        question = self.question(verb, on, facts)
         found = self.authority.policy.known(question)
         if found is not None:
             return found

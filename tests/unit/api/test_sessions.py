@@ -123,6 +123,7 @@ def test_a_rule_about_attach_is_asked_before_anybody_joins(tmp_path: Path) -> No
         seats = Seats(scene)
         reply = await scene.ask("POST", "/v1/sessions?team=shop&agent=a&mode=drive")
         assert reply.status == 403
+        assert reply.json["error"]["remedy"].startswith("corral policy check attach shop/a --drive ")
         assert not seats.seats
 
     policy = Scripted(lambda question: question.verb != "attach")

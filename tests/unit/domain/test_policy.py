@@ -71,9 +71,47 @@ def test_what_a_policy_says_is_not_endless() -> None:
 
 
 def test_who_is_denied_something_is_told_only_what_such_a_one_can_do() -> None:
-    told = {rule: remedy(denied(rule, "no")) for rule in ("junior.steer", "not_a_member", "no_policy", "timed_out")}
+    asked = Question(verb="send", who=Caller(user="jim"), on=Target(kind="agent", team="shop", agent="builder"))
+    told = {
+        rule: remedy(denied(rule, "no"), asked) for rule in ("junior.steer", "not_a_member", "no_policy", "timed_out")
+    }
     assert told["junior.steer"].startswith("corral policy check ")
     assert "sudo corral member add" in told["not_a_member"]
     assert told["no_policy"] == told["timed_out"]
     assert "journalctl" in told["no_policy"]
     assert "policy show" not in told["junior.steer"], "which is root's"
+
+
+@pytest.mark.parametrize(
+    ("verb", "who", "on", "facts", "said"),
+    [
+        ("send", "jim", Target(kind="agent", team="shop", agent="api"), {}, "corral policy check send shop/api asks"),
+        ("stop_daemon", "jim", Target(), {}, "corral policy check stop_daemon asks"),
+        ("up", "jim", Target(kind="team", team="shop", owner="jim"), {}, "corral policy check up shop asks"),
+        (
+            "up", "jim", Target(kind="team", team="shop", owner="ann"), {},
+            "ann has a team shop: give yours another name. corral policy check up shop asks",
+        ),
+        (
+            "join_session", "jim", Target(kind="agent", team="shop", agent="api"), {"mode": "moderate"},
+            "corral policy check attach shop/api --moderate asks",
+        ),
+        (
+            "member_add", "jim", Target(kind="team", team="shop"), {"role": "owner"},
+            "corral policy check member_add shop --with role=owner asks",
+        ),
+        ("token_ls", "jim", Target(kind="person", owner="ann"), {}, "corral policy check token_ls @ann asks"),
+    ],
+)  # fmt: skip
+def test_a_denial_names_the_whole_command_that_asks(
+    verb: str, who: str, on: Target, facts: dict[str, str], said: str
+) -> None:
+    told = remedy(denied("junior.x", "no"), Question(verb=verb, who=Caller(user=who), on=on, facts=facts))
+    assert told.startswith(said)
+    assert "corral member ls" in told
+
+
+def test_an_agent_is_told_what_people_can_ask() -> None:
+    asked = Question(verb="send", who=Caller(user="jim", agent="shop/web"), on=Target(kind="team", team="shop"))
+    told = remedy(denied("agent.steer", "no"), asked)
+    assert told == "people ask what an agent may do: corral policy check --as shop/web send shop"
