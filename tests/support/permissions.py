@@ -153,6 +153,8 @@ token_rm            @jim            olga jim
 
 audit_export        host            olga sam
 audit_export        @june           olga sam june
+read_audit          @june           olga sam june
+read_audit          @obi            olga sam obi
 audit_verify        host            olga sam
 
 stop_daemon         host            olga

@@ -1,11 +1,25 @@
 """`corral audit`: who did what, whether it was allowed, and whether the record of it holds."""
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 
 from corral.cli import audit_source, table
 from corral.cli.command import AGENTS, COUNT, FILES, INTEGER, MOMENT, Argument, Command, Invocation, Option
-from corral.cli.output import DIM, GREEN, RED, YELLOW, json_line, paint, plain, remark, say, takes_colour, write_bytes
+from corral.cli.output import (
+    DIM,
+    GREEN,
+    RED,
+    YELLOW,
+    json_line,
+    paint,
+    plain,
+    remark,
+    say,
+    takes_colour,
+    width_of,
+    write_bytes,
+)
 from corral.cli.output import write_json as write_document
 from corral.domain.audit import Entry, as_object, sealed
 from corral.domain.errors import BrokenTrailError, NotFoundError
@@ -17,6 +31,11 @@ if TYPE_CHECKING:
 DEFAULT_LINES = 50
 JSONL, SYSLOG, JOURNALD = "jsonl", "syslog", "journald"
 _HEADINGS = ("NUMBER", "TIME", "WHO", "VERB", "ON", "ALLOWED", "OUTCOME", "TRACE")
+_TIME, _WHO, _VERB, _ON, _ALLOWED, _TRACE = 1, 2, 3, 4, 5, 7
+#: Columns that become narrower on a terminal that is, one after the other, and how wide each stays.
+_SHORTENED = ((_ALLOWED, 12), (_ON, 10), (_WHO, 8), (_VERB, 8))
+#: A time, of which neither the year nor the milliseconds are shown then.
+_MOMENT = re.compile(r"^\d{4}-(\d\d-\d\d)T([\d:]+)\.\d+Z$")
 #: Flaws that are shown; the rest is counted, and in the JSON.
 _SHOWN = 20
 
@@ -74,7 +93,7 @@ def ls(invocation: Invocation) -> int:
     if not rows:
         remark("nothing in the audit trail fits that, or nothing that you may see")
         return 0
-    for line in table.lines([_HEADINGS, *rows]):
+    for line in fitting(rows, width_of(sys.stdout)):
         say(line)
     return 0
 
@@ -136,6 +155,28 @@ def _row(entry: Entry) -> Sequence[str]:
     allowed = "yes" if note.allowed else "NO"
     words = (note.time, who, note.verb, thing, f"{allowed} ({note.rule})" if note.rule else allowed, note.outcome)
     return (str(entry.number), *map(plain, words), plain(note.trace))
+
+
+def fitting(rows: Sequence[Sequence[str]], width: int | None) -> list[str]:
+    """The table, as narrow as the terminal where it can be. What is left out for that is said below it."""
+    whole = [_HEADINGS, *rows]
+    if width is None or _needed(whole) <= width:
+        return table.lines(whole)
+    shown = [[*row[:_TRACE]] for row in whole]
+    for row in shown[1:]:
+        row[_TIME] = _MOMENT.sub(r"\1 \2Z", row[_TIME])
+    for at, least in _SHORTENED:
+        over = _needed(shown) - width
+        if over > 0:
+            room = max(least, table.widths(shown)[at] - over)
+            for row in shown:
+                row[at] = table.shortened(row[at], room)
+    return [*table.lines(shown), "shortened to fit: corral audit show NUMBER has all of an entry, --json of each"]
+
+
+def _needed(rows: Sequence[Sequence[str]]) -> int:
+    measures = table.widths(rows)
+    return sum(measures) + len(table.GAP) * (len(measures) - 1)
 
 
 def _in_full(entry: Entry) -> Iterable[str]:

@@ -17,6 +17,7 @@ EXIT_CODES = (
     (4, "refused: held by somebody else, or not allowed"),
     (5, "something was left behind"),
     (6, "the daemon, a keeper or tmux did not answer"),
+    (7, "the audit trail does not hold"),
 )
 
 #: Longer lines are hard to read, however wide the terminal is. What goes through a pipe mostly goes to a pager.

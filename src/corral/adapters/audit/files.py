@@ -83,8 +83,9 @@ class Directory:
                     "look who put it there, and move it away",
                 ) from None
             if error.errno in (errno.EACCES, errno.EPERM):
+                # Not as the daemon's user: that one is no member, so the daemon would not tell it how far it got.
                 raise RefusedError(
-                    f"you may not read {path}", "ask whoever runs the daemon, or use sudo -u with that user"
+                    f"you may not read {path}", "root may, by the same command behind sudo: sudo corral audit verify"
                 ) from None
             raise
 
