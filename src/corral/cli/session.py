@@ -9,7 +9,7 @@ from corral.cli.table import lines
 from corral.cli.targets import agent_and_team, here, one_agent
 from corral.client.answers import Record, ask, ask_for_list
 from corral.client.wire import target
-from corral.domain.session_modes import END, HANDOVER, MUTE, RELEASE, UNMUTE
+from corral.domain.session_modes import END, HANDOVER, MODERATE, MUTE, RELEASE, UNMUTE
 
 _HEADINGS = ["AGENT", "WHO", "MODE", "SINCE", "KEYBOARD", "SEAT"]
 _AGENT = Argument("AGENT", summary="the agent, as AGENT or TEAM/AGENT", offers=AGENTS)
@@ -53,6 +53,21 @@ def _rows(session: Record) -> list[list[str]]:
     return rows
 
 
+def _unmuted(session: Record, person: str) -> str:
+    """What somebody may do who is muted no more: that the keyboard is somebody else's still holds."""
+    seats = session.get("seats")
+    those = [seat for seat in seats if isinstance(seat, dict)] if isinstance(seats, list) else []
+    holder = next((seat for seat in those if seat.get("keyboard")), None)
+    free = [seat for seat in those if person in (seat.get("seat"), seat.get("who"))]
+    if holder is None or any(seat is holder or seat.get("mode") == MODERATE for seat in free):
+        return "{person} can type again"
+    return "{person} is muted no more; the keyboard is " + _literal(f"{plain(str(holder.get('who')))}'s")
+
+
+def _literal(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def _steer(invocation: Invocation, action: str, done: str) -> int:
     team, agent = one_agent(invocation)
     person = (invocation.words("PERSON") or [""])[0]
@@ -61,6 +76,8 @@ def _steer(invocation: Invocation, action: str, done: str) -> int:
     if invocation.json:
         write_json(session)
     else:
+        if action == UNMUTE:
+            done = _unmuted(session, person)
         say(f"{session.get('team')}/{session.get('agent')}: " + done.format(person=plain(person) or "everybody"))
     return 0
 

@@ -3,7 +3,7 @@
 import base64
 
 from corral.cli.attach_shared import _Watched
-from corral.cli.session import _rows
+from corral.cli.session import _rows, _unmuted
 from tests.support.instance import Instance
 from tests.unit.cli.terminal import run_on_terminal
 from tests.unit.cli.test_attach import A
@@ -41,3 +41,12 @@ def test_what_a_keeper_says_of_those_who_are_there_is_shown_as_text() -> None:
     bad = "\x1b]52;c;eA==\x07"
     seat = {"who": bad, "mode": bad, "seat": bad, "since": "2026-01-01T00:00:00Z"}
     assert "\x1b" not in "".join(_rows({"team": "shop", "agent": "a", "seats": [seat]})[0])
+
+
+def test_who_is_muted_no_more_is_not_said_to_type_while_the_keyboard_is_somebody_elses() -> None:
+    ben = {"who": "ben", "seat": "aaaa", "mode": "drive", "keyboard": False}
+    cleo = {"who": "{cleo}", "seat": "bbbb", "mode": "drive", "keyboard": True}
+    told = _unmuted({"seats": [ben, cleo]}, "ben").format(person="ben")
+    assert told == "ben is muted no more; the keyboard is {cleo}'s"
+    for seats in ([ben], [{**ben, "keyboard": True}, {**cleo, "keyboard": False}], [{**ben, "mode": "moderate"}, cleo]):
+        assert _unmuted({"seats": seats}, "ben").format(person="ben") == "ben can type again"
