@@ -37,6 +37,8 @@ def run(invocation: Invocation) -> int:
     header, events = _loaded(invocation, whose, chosen)
     began = _unix(chosen[0].get("began"))
     start = max(0.0, at - began) if at is not None else 0.0
+    if start - (end := _end(events)) >= 1:
+        remark(f"corral: what was recorded ends {age(start - end)} before that; this is how it ends")
     if export is not None:
         return _exported(*_from(start, header, events, began), export)
     if not (os.isatty(0) and os.isatty(1)):
@@ -111,6 +113,11 @@ def _loaded(
     return header, events
 
 
+def _end(events: "list[Event]") -> float:
+    """The last that happened, counted from the beginning."""
+    return max((at for at, _, _ in events), default=0.0)
+
+
 def _from(start: float, header: Record, events: "list[Event]", began: float) -> "tuple[Record, list[Event]]":
     """The recording from so many seconds on. What was shown before is painted at once: it is what the rest is about."""
     if not start:
@@ -129,13 +136,14 @@ def _exported(header: Record, events: "list[Event]", file: str) -> int:
         write_bytes(content)
         return 0
     path = absolute(file)
+    again = ", written over what was there" if os.path.lexists(path) else ""
     try:
         # Only for whoever asked: it shows what an agent saw.
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as out:
             out.write(content)
     except OSError as error:
         raise CorralError(f"{path} cannot be written: {error.strerror}", "choose another file") from None
-    say(f"{path}: {len(events)} events")
+    say(f"{path}: {len(events)} events{again}")
     return 0
 
 
@@ -152,7 +160,8 @@ COMMAND = Command(
         "Plays the recording of the agent's last run, or with --at the one of that time, in this terminal. Space\n"
         "pauses, the arrows left and right go back and on by 5 seconds, up and down by a minute, + and - change the\n"
         "speed, 0 begins anew, q leaves. Pauses in which nothing happened are shortened. Terminals are recorded if\n"
-        "the team's file has [recording]. What was typed is not recorded, and values of env in the file are masked.\n"
+        "the team's file has [recording]; on a shared server also if it says nothing. What was typed is not recorded,\n"
+        "and values of env in the file are masked.\n"
         "With --json, the recordings that there are."
     ),
     examples=(
