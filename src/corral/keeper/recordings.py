@@ -31,6 +31,7 @@ class _Open:
 
     agent: str
     cast: Cast
+    began: float
     failing: bool = False
 
 
@@ -67,10 +68,11 @@ class TeamRecordings:
 
     def configure(self, order: RecordingOrder) -> None:
         """See `Recordings.record`."""
-        before, self._order = self._order, order
+        before = self._order
         if before.on and not order.on:
-            for run in list(self._open):
+            for run in list(self._open):  # as was said when it was recorded
                 self._end(run)
+        self._order = order
         # Also what is not recorded any more has an age.
         for agent in {**before.masked, **order.masked}:
             self._sweep(self._casts(self._team, agent), agent)
@@ -83,7 +85,7 @@ class TeamRecordings:
         """A terminal showed something."""
         if not self._order.on:
             return
-        opened = self._open.get(run) or self._begin(agent, run, at)
+        opened = self._open.get(run) or self._begin(agent, run, at, self._sizes.get(run, _SIZE))
         opened.cast.output(at, data)
         self._waiting += len(data)
         if self._waiting >= _FLUSH_BYTES:
@@ -123,23 +125,23 @@ class TeamRecordings:
 
     def close(self) -> None:
         """Write the rest of everything."""
-        self._background.cancel()
         for run in list(self._open):
             self._end(run)
+        self._background.cancel()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _begin(self, agent: str, run: str, at: float) -> _Open:
+    def _begin(self, agent: str, run: str, at: float, size: tuple[int, int]) -> _Open:
         casts = self._casts(self._team, agent)
         cast = casts.begin(
             run=run,
             at=at,
-            size=self._sizes.get(run, _SIZE),
+            size=size,
             secrets=self._secrets_of(agent),
             max_size=self._order.max_size,
         )
-        opened = self._open[run] = _Open(agent, cast)
+        opened = self._open[run] = _Open(agent, cast, at)
         # A quarter is left for this one to grow into.
         self._sweep(casts, agent, room=self._order.max_size // 4)
         if run in self._fresh:
@@ -150,6 +152,8 @@ class TeamRecordings:
 
     async def _paint(self, run: str, opened: _Open) -> None:
         """Have a recording begin with what was there already: what comes is painted over that."""
+        if self._open.get(run) is not opened:
+            return  # it is full, with what came in between
         try:
             picture = await self._picture(run)
         except CorralError:
@@ -166,22 +170,35 @@ class TeamRecordings:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        for run, opened in list(self._open.items()):
-            self._write(opened, opened.cast.flush)
-            if opened.cast.full:
-                # A secret may be under way: its halves must not be shown in one file each.
-                carried = opened.cast.held_back()
-                self._end(run)
-                self._begin(opened.agent, run, time.time()).cast.output(time.time(), carried)
+        for run in list(self._open):
+            self._write_out(run)
         if time.time() - self._swept > _SWEEP_SECONDS:
             self._swept = time.time()
             for agent in {opened.agent for opened in self._open.values()}:
                 self._sweep(self._casts(self._team, agent), agent)
 
+    def _write_out(self, run: str) -> None:
+        """Write what was taken, in as many files as that fills: what is kept is thrown away by whole files."""
+        opened = self._open[run]
+        self._write(opened, opened.cast.flush)
+        while opened.cast.full:
+            # A secret may be under way: its halves must not be shown in one file each.
+            rest = opened.cast.take_rest()
+            self._close(run)
+            at = rest.events[0][0] if rest.events else time.time()
+            # Files are sorted by their beginnings, in milliseconds.
+            opened = self._begin(opened.agent, run, max(at, opened.began + 0.002), rest.size)
+            opened.cast.carry_on(rest)
+            self._write(opened, opened.cast.flush)
+
     def _end(self, run: str) -> None:
-        opened = self._open.pop(run, None)
-        if opened is not None:
-            self._write(opened, opened.cast.close)
+        if run in self._open:
+            self._write_out(run)
+            self._close(run)
+
+    def _close(self, run: str) -> None:
+        opened = self._open.pop(run)
+        self._write(opened, opened.cast.close)
 
     def _write(self, opened: _Open, do: Callable[[], None]) -> None:
         try:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
+from corral.domain.asciicast import Event
 from corral.ports.record import Record
 
 
@@ -51,6 +53,20 @@ class Recordings(Protocol):
         """What comes after so many bytes; `NotFoundError` if there is no such recording."""
 
 
+@dataclass(frozen=True, slots=True)
+class CastRest:
+    """What a full recording has no place for; the next one begins with it."""
+
+    #: The size that the terminal had then.
+    size: tuple[int, int]
+    #: With unix times, and masked.
+    events: Sequence[Event]
+    #: What came last and is held back in case it becomes a secret, or a letter; as it came.
+    held: bytes
+    #: When that was.
+    held_at: float
+
+
 class Cast(Protocol):
     """One recording that is being written. Times are unix seconds. Errors of the disk are raised by `flush`."""
 
@@ -69,16 +85,19 @@ class Cast(Protocol):
 
     @property
     def full(self) -> bool:
-        """It is so long that the next one should be begun."""
+        """It had no place for all that was to be written: the next one should be begun, with the rest."""
 
     def flush(self) -> None:
-        """Write what was taken. What the disk does not take is dropped."""
+        """Write what was taken, as far as there is place for it. What the disk does not take is dropped."""
 
-    def held_back(self) -> bytes:
-        """What is held back in case it becomes a secret, or a letter, for the next one to begin with."""
+    def take_rest(self) -> CastRest:
+        """Give away what there was no place for, and what is held back."""
+
+    def carry_on(self, rest: CastRest) -> None:
+        """Begin with what the one before had no place for."""
 
     def close(self) -> None:
-        """Write the rest, with what was held back in case it became a secret."""
+        """Write the rest, also if there is no place for it, with what was held back in case it became a secret."""
 
 
 class Casts(Protocol):

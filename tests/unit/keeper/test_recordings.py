@@ -1,6 +1,7 @@
 """The recordings of a team: what becomes of them from one file to the next, and when they are too old."""
 
 import asyncio
+import json
 import os
 import time
 from pathlib import Path
@@ -91,5 +92,55 @@ def test_what_is_too_old_goes_also_if_nothing_is_recorded_any_more(tmp_path: Pat
         if how == "listed":
             assert scene.recordings.listed("a") == []
         assert not path.exists()
+
+    asyncio.run(body())
+
+
+@pytest.mark.parametrize("piece", [4 << 10, 3 << 20])
+def test_of_a_fast_writer_the_newest_is_kept_and_no_more_than_may_be(tmp_path: Path, piece: int) -> None:
+    lines = b"".join(b"\x1b[32mline %06d\x1b[0m\r\n" % number for number in range(120_000))
+
+    async def body() -> None:
+        scene = Scene(tmp_path)
+        scene.recordings.configure(order())
+        scene.recordings.started(RUN)
+        for start in range(0, len(lines), piece):
+            scene.recordings.output("a", RUN, time.time(), lines[start : start + piece])
+        kept = scene.recordings.listed("a")
+        scene.recordings.close()
+        files = scene.files()
+        assert sum(one.bytes for one in kept) <= 1 << 20
+        shown = "".join(event[2] for file in files for event in map(json.loads, file.splitlines()[1:]))
+        # A quarter is left for the one that is written, and less than one event is missing in each file.
+        assert sum(map(len, files)) > (1 << 20) - 2 * (256 << 10)
+        assert lines.decode().endswith(shown)
+        assert all(json.loads(file.splitlines()[0])["version"] == 2 for file in files)
+
+    asyncio.run(body())
+
+
+def test_what_had_no_place_keeps_its_time_its_size_and_its_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(casts, "_LONGEST_FILE", 1000)
+
+    async def body() -> None:
+        scene = Scene(tmp_path)
+        scene.recordings.configure(order())
+        scene.recordings.started(RUN)
+        began = time.time()
+        scene.recordings.output("a", RUN, began, b"x" * 500)
+        scene.recordings.output("a", RUN, began + 60, b"y" * 500)
+        scene.recordings.resized(RUN, 100, 30)
+        scene.recordings.output("a", RUN, began + 120, b"z" * 500 + b"hunter2-")
+        first, second, third = scene.recordings.listed("a")
+        assert [round(one.began - began) for one in (first, second, third)] == [0, 60, 120]
+        scene.recordings.output("a", RUN, began + 121, b"secret done")
+        scene.recordings.close()
+        files = scene.files()
+        assert "hunter2" not in "".join(files)
+        assert "********" in files[-1]
+        widths = [json.loads(file.splitlines()[0])["width"] for file in files]
+        assert widths[:3] == [200, 200, 100]
 
     asyncio.run(body())

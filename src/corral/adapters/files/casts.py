@@ -10,21 +10,24 @@ import codecs
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 
 from corral.domain import asciicast
 from corral.domain.errors import NotFoundError
 from corral.domain.masking import Masker
-from corral.ports.casts import RecordingShown
+from corral.ports.casts import CastRest, RecordingShown
 
 _NAME = re.compile(r"([0-9]{13})-([0-9a-f]{12})\.cast")
 _ID = re.compile(r"[0-9]{13}-[0-9a-f]{12}")
 #: A file that is longer is followed by another one; a quarter of what may be kept, if that is less.
 _LONGEST_FILE = 16 << 20
 _PIECE = 256 << 10
-#: Output that comes within so many seconds is one event.
+#: Output that comes within so many seconds is one event, if it is not longer than so many bytes: a file has place for
+#: whole events only. Written down, a byte takes six at most.
 _TOGETHER = 0.004
+_LONGEST_EVENT = 16 << 10
 
 
 class CastFile:
@@ -39,9 +42,11 @@ class CastFile:
         self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self._longest = longest
         self._written = 0
-        #: What is to be written: the bytes of output as they came, and lines of other events.
+        #: What is to be written: the bytes of output as they came, and events.
         self._taken: list[tuple[float, bytes]] = []
-        self._lines: list[bytes] = []
+        self._events: deque[asciicast.Event] = deque()
+        #: What the terminal had when the last was written.
+        self._size = size
         self._header = asciicast.header(columns=size[0], rows=size[1], began=began, title=title)
         #: When the last output came.
         self._last = began
@@ -62,32 +67,36 @@ class CastFile:
     @property
     def full(self) -> bool:
         """See `Cast.full`."""
-        return self._written >= self._longest
+        return bool(self._events)
 
     def flush(self) -> None:
         """See `Cast.flush`."""
         self._digest()
-        # Until something of it is on the disk, whatever is written begins with the header.
-        block = b"".join(self._lines if self._written else (self._header, *self._lines))
-        self._lines.clear()
-        if block:
-            self._write(block)
+        self._put(self._longest)
 
-    def held_back(self) -> bytes:
-        """See `Cast.held_back`."""
+    def take_rest(self) -> CastRest:
+        """See `Cast.take_rest`."""
         self._digest()
         begun, flags = self._utf8.getstate()
         self._utf8.setstate((b"", flags))
-        return begun + self._masker.take_back()
+        rest = CastRest(self._size, tuple(self._events), begun + self._masker.take_back(), self._last)
+        self._events.clear()
+        return rest
+
+    def carry_on(self, rest: CastRest) -> None:
+        """See `Cast.carry_on`."""
+        self._events.extend(rest.events)
+        if rest.held:
+            self.output(rest.held_at, rest.held)
 
     def close(self) -> None:
         """See `Cast.close`."""
         self._digest()
         rest = self._utf8.decode(self._masker.finish(), final=True)
         if rest:
-            self._lines.append(asciicast.event(self._last - self._began, asciicast.OUTPUT, rest))
+            self._events.append((self._last, asciicast.OUTPUT, rest))
         try:
-            self.flush()
+            self._put(None)
         finally:
             if self._descriptor is not None:
                 os.close(self._descriptor)
@@ -95,28 +104,53 @@ class CastFile:
 
     def _other(self, at: float, kind: str, text: str) -> None:
         self._digest()
-        self._lines.append(asciicast.event(at - self._began, kind, text))
+        self._events.append((at, kind, text))
 
     def _digest(self) -> None:
         """Make events of the output that was taken."""
         pieces: list[bytes] = []
-        began = 0.0
+        began, length = 0.0, 0
         for at, data in self._taken:
-            if pieces and at - began > _TOGETHER:
+            if pieces and (at - began > _TOGETHER or length + len(data) > _LONGEST_EVENT):
                 self._event(began, b"".join(pieces))
-                pieces = []
+                pieces, length = [], 0
             if not pieces:
                 began = at
             pieces.append(data)
+            length += len(data)
         if pieces:
             self._event(began, b"".join(pieces))
         self._taken.clear()
 
     def _event(self, at: float, data: bytes) -> None:
         self._last = at
-        text = self._utf8.decode(self._masker.feed(data))
-        if text:
-            self._lines.append(asciicast.event(at - self._began, asciicast.OUTPUT, text))
+        for start in range(0, len(data), _LONGEST_EVENT):
+            text = self._utf8.decode(self._masker.feed(data[start : start + _LONGEST_EVENT]))
+            if text:
+                self._events.append((at, asciicast.OUTPUT, text))
+
+    def _put(self, place: int | None) -> None:
+        """Write events while there is place for them; one at least, so that the rest of them gets shorter."""
+        # Until something of it is on the disk, whatever is written begins with the header.
+        lines = [] if self._written else [self._header]
+        length, first = self._written + sum(map(len, lines)), not self._written
+        while self._events:
+            at, kind, text = self._events[0]
+            line = asciicast.event(at - self._began, kind, text)
+            if place is not None and length + len(line) > place and not first:
+                break
+            self._events.popleft()
+            if kind == asciicast.RESIZE:
+                self._size = asciicast.size_of(text) or self._size
+            lines.append(line)
+            length, first = length + len(line), False
+        if not lines:
+            return
+        try:
+            self._write(b"".join(lines))
+        except OSError:
+            self._events.clear()
+            raise
 
     def _write(self, block: bytes) -> None:
         if self._descriptor is None:
@@ -145,7 +179,7 @@ class CastBook:
         milliseconds = int(at * 1000)
         while os.path.exists(path := os.path.join(self._directory, f"{milliseconds:013d}-{run}.cast")):
             milliseconds += 1
-        longest = min(_LONGEST_FILE, max_size // 4)
+        longest = min(_LONGEST_FILE, max_size // 4) if max_size else _LONGEST_FILE
         return CastFile(path, title=self._title, began=at, size=size, masker=Masker(secrets.values()), longest=longest)
 
     def listed(self) -> list[RecordingShown]:
