@@ -217,7 +217,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             started_at=time.time(),
             registry=registry,
             supervisor=supervisor,
-            up=Up(context, ports, book, fork),
+            up=Up(context, ports, book, fork, None if members is None else members.person_of),
             down=Down(context, ports, Belongings(leases, tasks, msg), merge_work),
             agents=agents,
             fork=fork,

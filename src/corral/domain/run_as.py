@@ -2,6 +2,7 @@
 
 An administrator says so with groups, which nobody can join by themselves: the agent's user is in `corral-agents` and
 has a group of its own, of the same name; whoever is in that group may use the user. Nobody's log-in can be used so.
+Besides, the record of members says whose it is, and what runs as it is that person's: nobody else starts any.
 """
 
 from __future__ import annotations
@@ -10,6 +11,15 @@ from collections.abc import Collection
 
 from corral.domain.errors import RefusedError
 from corral.domain.host_names import AGENTS, MEMBERS
+
+
+def check_whose(agent: str, person: str, user: str, whose: str) -> None:
+    """Raise `RefusedError` if an agent of `person` would be somebody else's, run by `user`, who belongs to `whose`."""
+    if whose not in ("", user, person):
+        raise RefusedError(
+            f"{agent}: {user} belongs to {whose}, and so does all that runs as it",
+            f"name a user of agents of {person}: sudo corral member add NAME --role agent --of {person} makes one",
+        )
 
 
 def check(

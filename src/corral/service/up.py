@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -32,8 +32,17 @@ from corral.service.up_work import UpWork
 class Up:
     """The use case."""
 
-    def __init__(self, context: Context, ports: PortBlocks, merges: MergeBook, forks: Fork) -> None:
+    def __init__(
+        self,
+        context: Context,
+        ports: PortBlocks,
+        merges: MergeBook,
+        forks: Fork,
+        person_of: Callable[[str], str] | None = None,
+    ) -> None:
+        """`person_of` says whose an OS user is, on a shared server."""
         self._context = context
+        self._person_of = person_of
         self._merges = merges
         self._forks = forks
         self._ports = ports
@@ -135,7 +144,7 @@ class Up:
         notes: list[str] = []
         before = self._registry.teams.get(team.name)
         if start:
-            await work.check(start)  # before anything is changed
+            await work.check(start, self._person_of)  # before anything is changed
         if not dry_run:
             await self._put_in_order(team)
             notes = await adjust(self._context, who, team, prints, steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from corral.domain import run_as
 from corral.domain.environment import environment_of_another
@@ -13,8 +13,13 @@ from corral.ports.accounts import Account
 from corral.service.context import Context
 
 
-async def check_users(context: Context, team: TeamSpec, agents: Sequence[AgentSpec]) -> None:
-    """Refuse users and groups that cannot be, or that the team's user may not use. Nothing is changed."""
+async def check_users(
+    context: Context, team: TeamSpec, agents: Sequence[AgentSpec], person_of: Callable[[str], str] | None
+) -> None:
+    """Refuse users and groups that cannot be, or that the team's user may not use. Nothing is changed.
+
+    `person_of` says whose an OS user is, where that is written down.
+    """
     others = {agent.run_as: agent for agent in agents if agent.run_as}
     if context.accounts is None:
         if others or team.group_access != NO_GROUP_ACCESS:
@@ -28,6 +33,8 @@ async def check_users(context: Context, team: TeamSpec, agents: Sequence[AgentSp
     account = await context.accounts(owner)
     for user, agent in others.items():
         other = await context.accounts(user)
+        if person_of is not None:
+            run_as.check_whose(agent.name, person_of(owner) or owner, user, person_of(user))
         run_as.check(
             agent.name,
             owner,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from corral.agents.catalogue import for_command
@@ -115,10 +115,13 @@ class UpWork:
         if ready:
             await self._start(ready)
 
-    async def check(self, names: Sequence[str]) -> None:
-        """Refuse what this host or the repository cannot carry of these agents, before anything is made."""
+    async def check(self, names: Sequence[str], person_of: Callable[[str], str] | None = None) -> None:
+        """Refuse what this host or the repository cannot carry of these agents, before anything is made.
+
+        `person_of` says whose an OS user is, where that is written down.
+        """
         agents = [agent for agent in self._team.agents if agent.name in names]
-        await check_users(self._context, self._team, agents)
+        await check_users(self._context, self._team, agents, person_of)
         link = self._supervisor.keepers.of(self._team.name)
         keeper = await link.open()
         refuse_unenforced(self._team, agents, link.hello.obstacles)

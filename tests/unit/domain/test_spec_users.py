@@ -89,6 +89,14 @@ def test_who_may_use_whom(change: dict[str, object], why: str) -> None:
     assert told.value.remedy
 
 
+def test_what_belongs_to_somebody_else_is_used_by_nobody_else() -> None:
+    for whose in ("", "ann", "bot"):
+        run_as.check_whose("a", "ann", "bot", whose)
+    with pytest.raises(RefusedError, match="a: bot belongs to ann, and so does all that runs as it") as told:
+        run_as.check_whose("a", "ben", "bot", "ann")
+    assert told.value.remedy.endswith("sudo corral member add NAME --role agent --of ben makes one")
+
+
 def test_one_may_always_be_oneself() -> None:
     run_as.check("a", "ann", (), "ann", "", ())
 
