@@ -61,6 +61,8 @@ class Account:
     uid: int
     groups: frozenset[str] = frozenset()
     lingers: bool = False
+    #: Another user, whom this number means: nobody who asks by it can tell the two apart.
+    namesake: str = ""
 
 
 def group_of(role: str) -> str:
@@ -180,6 +182,8 @@ def problems(member: Member, account: Account | None) -> list[str]:
         return [f"there is no user {member.user} on this host any more"]
     if account.uid != member.uid:
         return [f"{member.user} is another account now (uid {account.uid})"]
+    if account.namesake:
+        return [f"uid {account.uid} is that of {account.namesake}"]
     found = []
     if group_of(member.role) not in account.groups:
         found.append(f"not in the group {group_of(member.role)}")
@@ -201,6 +205,12 @@ def _must_be_somebody(user: str, account: Account | None) -> int:
         raise RefusedError(
             f"nothing can be started for a user called {user}",
             "names of members have lower-case letters, digits, - and _, and at most 31 of them",
+        )
+    if account.namesake:
+        raise RefusedError(
+            f"{user} is not the only name of that account: uid {account.uid} is that of {account.namesake}, who "
+            "would be taken for it",
+            f"give {user} a uid of its own: sudo usermod --uid UID {user}",
         )
     return account.uid
 

@@ -24,6 +24,7 @@ ACCOUNTS = {
     "daemon": Account(user="daemon", uid=1),
     "nobody": Account(user="nobody", uid=65534),
     "Ben.Big": Account(user="Ben.Big", uid=1003),
+    "twin": Account(user="twin", uid=1001, namesake="ann"),
 }
 
 
@@ -41,6 +42,13 @@ def test_somebody_new_has_what_was_said_and_who_said_it() -> None:
     assert become("ben", "agent", of="ann") == Member(
         user="ben", uid=1002, role="agent", of="ann", since=9.0, by="olga"
     )
+
+
+def test_a_second_name_of_an_account_is_nobody_of_its_own() -> None:
+    with pytest.raises(RefusedError, match="twin is not the only name of that account: uid 1001 is that of ann"):
+        become("twin", "junior")
+    twin = Member(user="twin", uid=1001, role="junior")
+    assert members.problems(twin, ACCOUNTS["twin"]) == ["uid 1001 is that of ann"]
 
 
 def test_whoever_comes_back_is_who_they_were() -> None:

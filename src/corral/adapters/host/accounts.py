@@ -30,7 +30,16 @@ class HostAccounts:
             uid=account.pw_uid,
             groups=frozenset(self._standing_for.get(name, name) for name in _groups(account)),
             lingers=os.path.lexists(os.path.join(_LINGERING, account.pw_name)),
+            namesake="" if (meant := name_of(account.pw_uid)) == account.pw_name else meant,
         )
+
+
+def name_of(uid: int) -> str:
+    """Whom a number means: of several accounts that have it, the one that is found by it."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
 
 
 def _groups(account: pwd.struct_passwd) -> set[str]:

@@ -6,6 +6,7 @@ import grp
 import os
 import pwd
 
+from corral.adapters.host.accounts import name_of
 from corral.domain.host_names import AGENTS, KEEPERS, LINGER_NOTES, MEMBERS
 from corral.domain.member_plan import AccountSeen
 
@@ -22,6 +23,8 @@ def look(user: str) -> AccountSeen:
     except KeyError:
         # Its group stays if somebody else is in it.
         return AccountSeen(user=user, groups=frozenset(listed), noted=noted, users=_listed(user))
+    # What is done by name is done to whom the number means: of two names of an account, only that one.
+    meant = name_of(account.pw_uid) == user
     own_name = _group_name(account.pw_gid)
     own = [name for name, gid in groups.items() if gid == account.pw_gid]
     is_in = {*listed, *own}
@@ -32,8 +35,8 @@ def look(user: str) -> AccountSeen:
         own_group=own_name,
         users=_listed(user) if own_name == user else frozenset(),
         lingers=os.path.lexists(os.path.join(_LINGERING, user)),
-        noted=noted,
-        has_keeper=os.path.exists(f"{KEEPERS}/{account.pw_uid}/keeper.sock"),
+        noted=noted and meant,
+        has_keeper=meant and os.path.exists(f"{KEEPERS}/{account.pw_uid}/keeper.sock"),
     )
 
 
