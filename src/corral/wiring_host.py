@@ -13,11 +13,13 @@ from corral.adapters.host import installation, look, tools
 from corral.adapters.host.hands import Hands
 from corral.adapters.policy.engine_lines import NEEDS
 from corral.client.absence import nothing_is_up
+from corral.client.answers import ask_for_list
+from corral.client.wire import is_remote, somebody_listens
 from corral.config import policy_settings
 from corral.domain import host_plan
-from corral.domain.errors import RefusedError, UnavailableError
+from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.host_layout import Layout, layout
-from corral.domain.host_names import HELPER, HOME, RUNTIME
+from corral.domain.host_names import AGENTS, HELPER, HOME, MEMBERS, RUNTIME
 from corral.domain.host_plan import Step
 from corral.domain.host_trust import refuse_weak, refuse_weak_ground
 from corral.failpoint import point
@@ -38,6 +40,8 @@ class Plan:
     steps: Sequence[Step]
     left: Sequence[str]
     hands: Doing
+    #: What could not be looked at, in words.
+    unseen: str = ""
 
     def carry_out(self, on_step: Callable[[Step], None]) -> None:
         """Take the steps in order; `on_step` hears of each before it is taken."""
@@ -58,11 +62,12 @@ def plan_setup(workspaces: str | None, *, only_look: bool) -> Plan:
     ground = (one for one in installation.ways("/usr/bin/python3", HELPER) if one.path not in ours)
     refuse_weak_ground(HELPER, ground)
     hands = Hands(wanted)
-    steps = host_plan.setup(wanted, look.look(wanted))
+    members, unseen = _members()
+    steps = host_plan.setup(wanted, look.look(wanted, members))
     if steps and not only_look:
         host_plan.refuse_obstacles(steps)
         hands.check_sudoers()
-    return Plan(steps, (), hands)
+    return Plan(steps, (), hands, unseen)
 
 
 def plan_removal(*, purge: bool, force: bool) -> Plan:
@@ -78,6 +83,20 @@ def plan_removal(*, purge: bool, force: bool) -> Plan:
     return Plan(
         host_plan.remove(wanted, seen, purge=purge), host_plan.left_behind(wanted, seen, purge=purge), Hands(wanted)
     )
+
+
+def _members() -> tuple[dict[str, tuple[int, str]], str]:
+    """The members by name, with their numbers and the groups that they must be in, as the daemon of this host has them;
+    else why it does not say: a host is also set up without one.
+    """
+    places = Places(HOME, RUNTIME)
+    if is_remote() or not somebody_listens(places):
+        return {}, ""
+    try:
+        told = ask_for_list(places, "GET", "/v1/members")
+    except CorralError as error:
+        return {}, f"whether members are in their groups is not known, the daemon does not say: {error.message}"
+    return {str(one["user"]): (int(str(one["uid"])), AGENTS if one["of"] else MEMBERS) for one in told}, ""
 
 
 def wanted_layout(workspaces: str | None) -> Layout:

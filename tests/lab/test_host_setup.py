@@ -129,6 +129,40 @@ def test_what_stands_open_is_found_with_all_else_and_closed(server: None, ann: U
     host("setup", "--yes")
 
 
+def test_what_keeps_members_out_is_found_and_mended(server: None, ann: User, ben: User) -> None:
+    system("corral", "member", "add", "ann", "--role", "junior")
+    system("corral", "member", "add", "ben", "--role", "junior")
+    system("gpasswd", "--delete", "ben", "corral-members")
+    os.unlink("/run/corral/keeper.env")
+    found = [(step["action"], step["subject"]) for step in missing()]
+    assert found == [("start_service", "corral.service"), ("join_members", "ben")]
+    host("setup", "--yes")
+    assert missing() == []
+    os.chmod("/run/corral/keeper.env", 0o666)
+    system("groupdel", "corral-members")
+    host("setup", "--yes")
+    assert missing() == []
+    assert described("/run/corral/keeper.env") == "corral:corral 644"
+    assert sorted(grp.getgrnam("corral-members").gr_mem) == ["ann", "ben"]
+    assert ben.run("corral", "ps", "--json").stdout == "[]\n"
+
+
+def test_what_only_a_person_can_mend_is_told_with_how(server: None, ben: User) -> None:
+    own = str(pwd.getpwnam("ben").pw_gid)
+    system("usermod", "--gid", "corral", "ben")
+    trail = next(Path("/var/lib/corral/audit").iterdir())
+    os.chown(trail, ben.uid, -1)
+    try:
+        done = host("setup", "--check", "--json", check=False)
+    finally:
+        os.chown(trail, pwd.getpwnam("corral").pw_uid, -1)
+        system("usermod", "--gid", own, "ben")
+    assert done.returncode == 4
+    assert [step["subject"] for step in json.loads(done.stdout)["missing"]] == ["ben:corral", "audit"]
+    assert "usermod --gid GROUP ben" in done.stderr
+    assert f"{trail} belongs to uid {ben.uid}" in done.stderr
+
+
 def killed_at(directory: Path, actions: list[str], *words: str) -> list[str]:
     """Run `corral host` again and again, killed before its first step of each kind; the kinds that it came to."""
     reached = []

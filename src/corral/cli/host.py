@@ -19,6 +19,8 @@ def setup(invocation: Invocation) -> int:
 
     check = invocation.flag("check")
     plan = plan_setup(invocation.text("workspaces"), only_look=check)
+    if plan.unseen:
+        remark(f"corral: {plain(plan.unseen)}")
     if check:
         return _checked(plan.steps, as_json=invocation.json)
     _show(plan.steps, invocation, nothing="this host is set up: there is nothing to do")

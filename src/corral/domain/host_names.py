@@ -16,6 +16,8 @@ HOME = "/var/lib/corral"
 RUNTIME = "/run/corral"
 SOCKET = f"{RUNTIME}/daemon.sock"
 KEEPERS = f"{RUNTIME}/keepers"
+#: What the daemon tells the units of keepers.
+KEEPER_SETTINGS = f"{RUNTIME}/keeper.env"
 CONFIG = "/etc/corral"
 SETTINGS = f"{CONFIG}/host.json"
 #: What root notes of this host: here are the users whose linger was turned on for Corral's sake.

@@ -17,7 +17,9 @@ from corral.domain.host_names import (
     HOME,
     KEEPER_SERVICE,
     KEEPER_SERVICE_FILE,
+    KEEPER_SETTINGS,
     LOWEST_UID,
+    MEMBERS,
     MIGHTY_GROUPS,
     NOTES,
     RUNTIME,
@@ -83,6 +85,10 @@ class UserSeen:
     groups: frozenset[str] = frozenset()
 
 
+#: What the daemon has written for the units of keepers, when all is well.
+_FOR_KEEPERS = PathSeen(FILE, USER, USER, 0o644, "CORRAL_INSTANCE=")
+
+
 @dataclass(frozen=True)
 class ServiceSeen:
     """The daemon's unit, as the manager of the system has it."""
@@ -95,6 +101,10 @@ class ServiceSeen:
     stale: bool = False
     #: The mode of its socket, if that is one by which everybody gets in.
     open_socket: int | None = None
+    #: It runs, and there is no socket by which it could be reached.
+    no_socket: bool = False
+    #: What is where units of keepers find which instance they are of.
+    for_keepers: PathSeen | None = _FOR_KEEPERS
 
 
 @dataclass(frozen=True)
@@ -104,6 +114,8 @@ class PersonSeen:
     name: str
     uid: int
     lingers: bool
+    #: The group that its record as a member asks for, and that it is not in.
+    lacks: str = ""
     #: Its manager runs.
     has_manager: bool = False
     #: Its keeper runs.
@@ -129,6 +141,10 @@ class Seen:
     linger_notes: Sequence[str] = ()
     #: Who is in the daemon's own group and is not the daemon.
     in_daemons_group: Sequence[str] = ()
+    #: … and who has that group as their first, which nobody can be taken out of.
+    of_daemons_group: Sequence[str] = ()
+    #: What of the audit trail is not the daemon's alone to write, in words.
+    strange_audit: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -155,11 +171,13 @@ def setup(wanted: Layout, seen: Seen) -> list[Step]:
         steps.extend(_user(seen.user))
     rights = list(_rights(seen))
     steps.extend(rights)
+    steps.extend(_for_a_person(seen))
     for directory in wanted.directories:
         steps.extend(_directory(directory, seen.paths.get(directory.path)))
     written = [step for file in wanted.files for step in _file(file, seen.paths.get(file.path))]
     steps.extend(written)
-    steps.extend(_service(seen.service, {step.subject for step in written}, rights_changed=bool(rights)))
+    regrouped = bool(rights) or MEMBERS not in seen.groups
+    steps.extend(_service(seen.service, {step.subject for step in written}, rights_changed=regrouped))
     steps.extend(_people(seen, KEEPER_SERVICE_FILE in {step.subject for step in written if step.why != "missing"}))
     return steps
 
@@ -246,6 +264,25 @@ def _rights(seen: Seen) -> Iterator[Step]:
         yield Step(LEAVE_USER, f"{name}:{USER}", f"take {name} out of the group {USER}", "it is the daemon's alone")
 
 
+def _for_a_person(seen: Seen) -> Iterator[Step]:
+    """What only a person can put right."""
+    for name in seen.of_daemons_group:
+        yield Step(
+            IN_THE_WAY,
+            f"{name}:{USER}",
+            f"{USER}, the group of the daemon, is the own group of {name}, who can write where the daemon does",
+            f"give {name} another: usermod --gid GROUP {name}",
+        )
+    if seen.strange_audit:
+        more = f", and {len(seen.strange_audit) - 1} more" if len(seen.strange_audit) > 1 else ""
+        yield Step(
+            IN_THE_WAY,
+            "audit",
+            f"the audit trail is not the daemon's alone: {seen.strange_audit[0]}{more}",
+            f"look who changed that, and corral audit verify; then: chown {USER}: FILE && chmod 600 FILE",
+        )
+
+
 def _directory(wanted: Directory, seen: PathSeen | None) -> Iterator[Step]:
     about = f"make the directory {wanted.path} ({wanted.owner}:{wanted.group} {wanted.mode:04o})"
     if seen is None:
@@ -280,6 +317,11 @@ def _service(service: ServiceSeen, written: set[str], *, rights_changed: bool) -
         yield Step(RELOAD_UNITS, SERVICE, "have systemd read its units again", "they changed")
     if not service.enabled:
         yield Step(ENABLE_SERVICE, SERVICE, f"enable {SERVICE}: the daemon starts at boot", "not enabled")
+    mute = _not_as_written(service.for_keepers) if service.active else ""
+    if service.for_keepers is not None and service.for_keepers.kind != FILE:
+        yield _in_the_way(KEEPER_SETTINGS, service.for_keepers)
+    elif mute and service.for_keepers is not None:
+        yield Step(REMOVE_FILE, KEEPER_SETTINGS, f"remove {KEEPER_SETTINGS}: the daemon writes it anew", mute)
     if not service.active:
         yield Step(START_SERVICE, SERVICE, f"start {SERVICE}", "not running")
     elif service.stale or service.unread or SERVICE_FILE in units:
@@ -289,6 +331,21 @@ def _service(service: ServiceSeen, written: set[str], *, rights_changed: bool) -
     elif service.open_socket is not None:
         why = f"its socket is open to everybody (mode {service.open_socket:04o})"
         yield Step(START_SERVICE, SERVICE, f"start {SERVICE} anew, with a socket of its own; agents go on", why)
+    elif service.no_socket:
+        why = "its socket is gone, and nobody can reach it"
+        yield Step(START_SERVICE, SERVICE, f"start {SERVICE} anew, with a socket; agents go on", why)
+    elif mute:
+        why = f"{KEEPER_SETTINGS}, without which no keeper starts: {mute}"
+        yield Step(START_SERVICE, SERVICE, f"start {SERVICE} anew; agents go on", why)
+
+
+def _not_as_written(seen: PathSeen | None) -> str:
+    """Why that is not what the daemon writes for the units of keepers; empty if it is."""
+    if seen is None:
+        return "missing"
+    if not (seen.text or "").startswith(_FOR_KEEPERS.text or ""):
+        return "its text is another"
+    return _difference(_FOR_KEEPERS.owner, _FOR_KEEPERS.group, _FOR_KEEPERS.mode, seen)
 
 
 def _people(seen: Seen, unit_changed: bool) -> Iterator[Step]:
@@ -299,6 +356,13 @@ def _people(seen: Seen, unit_changed: bool) -> Iterator[Step]:
                 person.name,
                 f"have the service manager of {person.name} read its units again",
                 "they changed",
+            )
+        if person.lacks:
+            yield Step(
+                JOIN_MEMBERS if person.lacks == MEMBERS else JOIN_AGENTS,
+                person.name,
+                f"put {person.name} into the group {person.lacks}",
+                "a member, and not in it",
             )
         if not person.lingers:
             yield linger_on(person.name)

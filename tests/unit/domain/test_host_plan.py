@@ -12,6 +12,7 @@ from corral.domain.host_names import (
     HELPER,
     HOME,
     KEEPER_SERVICE_FILE,
+    KEEPER_SETTINGS,
     LINGER_NOTES,
     RUNTIME,
     SERVICE_FILE,
@@ -172,6 +173,61 @@ def test_a_socket_that_is_open_to_everybody_is_made_anew() -> None:
     open_ = ServiceSeen(enabled=True, active=True, open_socket=0o666)
     (step,) = setup(WANTED, replace(done(), service=open_))
     assert (step.action, "0666" in step.why) == (host_plan.START_SERVICE, True)
+
+
+def test_a_daemon_that_nobody_can_reach_is_started_anew() -> None:
+    (step,) = setup(WANTED, replace(done(), service=ServiceSeen(enabled=True, active=True, no_socket=True)))
+    assert (step.action, "its socket is gone" in step.why) == (host_plan.START_SERVICE, True)
+
+
+@pytest.mark.parametrize(
+    ("seen", "why"),
+    [
+        (None, "missing"),
+        (PathSeen(FILE, USER, USER, 0o666, "CORRAL_INSTANCE=a\n"), "its mode is 0666"),
+        (PathSeen(FILE, "ann", "ann", 0o644, "CORRAL_INSTANCE=a\n"), "it belongs to ann:ann"),
+        (PathSeen(FILE, USER, USER, 0o644, "LD_PRELOAD=/tmp/x\n"), "its text is another"),
+    ],
+)
+def test_what_keepers_need_of_the_daemon_is_written_anew(seen: PathSeen | None, why: str) -> None:
+    service = ServiceSeen(enabled=True, active=True, for_keepers=seen)
+    steps = setup(WANTED, replace(done(), service=service))
+    removed = [(host_plan.REMOVE_FILE, KEEPER_SETTINGS)] if seen is not None else []
+    assert brief(steps) == [*removed, (host_plan.START_SERVICE, "corral.service")]
+    assert all(why in step.why for step in steps)
+    assert setup(WANTED, replace(done(), service=replace(service, active=False)))[-1].why == "not running"
+
+
+def test_what_is_in_the_place_of_that_is_for_a_person_to_look_at() -> None:
+    link = PathSeen("symbolic link", USER, USER, 0o777)
+    steps = setup(WANTED, replace(done(), service=ServiceSeen(enabled=True, active=True, for_keepers=link)))
+    assert (host_plan.IN_THE_WAY, KEEPER_SETTINGS) in brief(steps)
+
+
+def test_members_are_put_into_their_groups_again_also_when_the_group_is_made_anew() -> None:
+    people = (
+        PersonSeen("ann", 1000, lingers=True, lacks="corral-members"),
+        PersonSeen("bot", 1002, lingers=False, lacks="corral-agents"),
+    )
+    joined = [(host_plan.JOIN_MEMBERS, "ann"), (host_plan.JOIN_AGENTS, "bot"), (host_plan.LINGER_ON, "bot")]
+    assert brief(setup(WANTED, replace(done(), people=people))) == joined
+    steps = setup(WANTED, replace(done(), people=people, groups=frozenset({USER, "corral-agents"})))
+    assert brief(steps) == [
+        (host_plan.ADD_GROUP, "corral-members"),
+        (host_plan.START_SERVICE, "corral.service"),
+        *joined,
+    ], "the daemon has the group of before"
+
+
+def test_who_has_the_group_of_the_daemon_as_their_first_is_for_a_person_to_mend() -> None:
+    (step,) = setup(WANTED, replace(done(), of_daemons_group=("ben",)))
+    assert (step.action, "usermod --gid GROUP ben" in step.why) == (host_plan.IN_THE_WAY, True)
+
+
+def test_an_audit_trail_that_others_can_write_is_for_a_person_to_look_at() -> None:
+    (step,) = setup(WANTED, replace(done(), strange_audit=("/a/1 belongs to uid 1000", "/a/2 is no file")))
+    assert step.action == host_plan.IN_THE_WAY
+    assert step.about.endswith("/a/1 belongs to uid 1000, and 1 more")
 
 
 @pytest.mark.parametrize("path", [HOME, RUNTIME, SUDOERS, HELPER])

@@ -8,16 +8,18 @@ import os
 import pwd
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from corral.adapters.host import tools
-from corral.domain.host_layout import Directory, Layout
+from corral.adapters.host import audit_files, tools
+from corral.domain.errors import WrongUseError
+from corral.domain.host_layout import Directory, Layout, check_workspaces
 from corral.domain.host_names import (
     AGENTS,
     GROUPS,
     HOME,
     KEEPER_HOME,
     KEEPER_RUNTIME,
+    KEEPER_SETTINGS,
     KEEPERS,
     LINGER_NOTES,
     LOWEST_UID,
@@ -39,17 +41,22 @@ _LINGERING = "/var/lib/systemd/linger"
 _PROPERTIES = "LoadState,UnitFileState,ActiveState,NeedDaemonReload,ActiveEnterTimestampMonotonic"
 
 
-def look(wanted: Layout) -> Seen:
-    """The host as it is now, as far as the layout is about it."""
+def look(wanted: Layout, members: Mapping[str, tuple[int, str]] | None = None) -> Seen:
+    """The host as it is now, as far as the layout is about it.
+
+    `members` has the number of each, and the group that they are to be in, as far as that is known.
+    """
     places = [*(one.path for one in wanted.directories), *(one.path for one in wanted.files)]
     return Seen(
         groups=frozenset(name for name in GROUPS if _group(name) is not None),
         user=_user(),
         paths={path: seen for path in places if (seen := _path(path)) is not None},
         service=_service(),
-        people=tuple(_people()),
+        people=tuple(_people(members or {})),
         linger_notes=tuple(sorted(os.listdir(LINGER_NOTES))) if os.path.isdir(LINGER_NOTES) else (),
         in_daemons_group=tuple(sorted({*group.gr_mem} - {USER})) if (group := _group(USER)) is not None else (),
+        of_daemons_group=tuple(sorted({*_of_own(group.gr_gid)} - {USER})) if group is not None else (),
+        strange_audit=tuple(audit_files.strange(user.pw_uid)) if (user := _account(USER)) is not None else (),
     )
 
 
@@ -75,7 +82,11 @@ def workspaces() -> str:
         named = json.loads(seen.text)["workspaces"]
     except (ValueError, KeyError, TypeError):
         return WORKSPACES  # the file is written anew
-    return named if isinstance(named, str) else WORKSPACES
+    try:
+        check_workspaces(named if isinstance(named, str) else "")
+    except WrongUseError:
+        return WORKSPACES  # and so is one that names a place where none can be
+    return str(named)
 
 
 def _user() -> UserSeen | None:
@@ -111,6 +122,8 @@ def _service() -> ServiceSeen:
         unread=found.get("NeedDaemonReload") == "yes",
         stale=active and _written_after(int(found.get("ActiveEnterTimestampMonotonic") or 0)),
         open_socket=_open_socket(),
+        no_socket=found.get("ActiveState") == "active" and not os.path.lexists(SOCKET),
+        for_keepers=_path(KEEPER_SETTINGS),
     )
 
 
@@ -132,21 +145,26 @@ def _written_after(began: int) -> bool:
     return began > 0 and written > time.time() - (time.monotonic() - began / 1e6)
 
 
-def _people() -> Iterator[PersonSeen]:
-    """Everybody in the groups of this host, by the lists of the groups and by their accounts' own group."""
+def _people(members: Mapping[str, tuple[int, str]]) -> Iterator[PersonSeen]:
+    """Everybody in the groups of this host, by their lists and by accounts' own groups; and members."""
     gids = {group.gr_gid: group for name in (MEMBERS, AGENTS) if (group := _group(name)) is not None}
     agents = _group(AGENTS)
-    names = {name for group in gids.values() for name in group.gr_mem}
-    names |= {account.pw_name for account in pwd.getpwall() if account.pw_gid in gids}
-    for name in sorted(names):
-        try:
-            account = pwd.getpwnam(name)
-        except KeyError:
+    groups = {group.gr_name: {*group.gr_mem, *_of_own(gid)} for gid, group in gids.items()}
+    names = {name for group in groups.values() for name in group}
+    for name in sorted(names | members.keys()):
+        account = _account(name)
+        if account is None:
             continue  # in a group, and deleted since
+        uid, asked = members.get(name, (-1, ""))
+        # Who has the name of a member under another number is somebody else, and is let into nothing.
+        lacks = asked if account.pw_uid == uid and name not in groups.get(asked, ()) else ""
+        if name not in names and not lacks:
+            continue
         if account.pw_uid >= LOWEST_UID:
             yield PersonSeen(
                 name=name,
                 uid=account.pw_uid,
+                lacks=lacks,
                 lingers=os.path.lexists(f"{_LINGERING}/{name}"),
                 has_manager=os.path.exists(f"{_RUNTIMES}/{account.pw_uid}/systemd/private"),
                 has_keeper=os.path.exists(f"{KEEPERS}/{account.pw_uid}/keeper.sock"),
@@ -158,6 +176,17 @@ def _people() -> Iterator[PersonSeen]:
                 if agents and name in agents.gr_mem and (own := _group(name)) is not None
                 else (),
             )
+
+
+def _of_own(gid: int) -> list[str]:
+    return [account.pw_name for account in pwd.getpwall() if account.pw_gid == gid]
+
+
+def _account(name: str) -> pwd.struct_passwd | None:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        return None
 
 
 def _group(name: str) -> grp.struct_group | None:
