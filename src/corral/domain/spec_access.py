@@ -105,7 +105,9 @@ def _ports(table: Table, said: Sequence[object]) -> str:
     found: set[int] = set()
     for number, port in enumerate(said, 1):
         if type(port) is not int or not 1 <= port <= _LAST_PORT:
-            table.wrong("bind", f"port {number} is no number from 1 to {_LAST_PORT}", "such as bind = [8080, 9000]")
+            entry = f"{port}" if type(port) is int and abs(port) < 10**9 else f"entry {number}"
+            message = f"{entry} is no port, which is a number from 1 to {_LAST_PORT}"
+            table.wrong("bind", message, "such as bind = [8080, 9000]")
             return ANY_PORT
         found.add(port)
     if len(found) > _MOST_PORTS:
