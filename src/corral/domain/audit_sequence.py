@@ -127,6 +127,12 @@ class Sequence:
         self._previous = link.digest
         return True
 
+    def go_on_behind(self, number: int, digest: str) -> None:
+        """What is left up to `number` is not handed over any more, and misses nothing: the next link follows that."""
+        if number >= self.next:
+            self._settle(number + 1 - self.next)
+            self.next, self._previous = number + 1, digest
+
     def flaw(self, what: str, place: Place, number: int, message: str) -> None:
         """Take a flaw down, unless there are too many already."""
         self._add(Flaw(what=what, file=place.file, line=place.line, number=number, message=message))

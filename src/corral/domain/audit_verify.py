@@ -76,8 +76,8 @@ class _Vouched:
 
 
 class Verification:
-    """One verification. Hand over what the daemon says, the anchor, checkpoints from elsewhere, those of the trail,
-    then the segments in order."""
+    """One verification. Hand over what the daemon says, checkpoints from elsewhere, the anchor, checkpoints of the
+    trail, then the segments in order; the anchor again whenever it is another one."""
 
     def __init__(self, check: Check) -> None:
         self._check = check
@@ -99,7 +99,7 @@ class Verification:
         self._first_line = False
         self._lacks = ""
         self._first = self._count = self._signed_through = 0
-        self._diverged = self._has_key = self._rests = self._is_closed = False
+        self._diverged = self._has_key = self._rests = self._is_closed = self._is_shortened = False
 
     # Statements
 
@@ -112,6 +112,21 @@ class Verification:
             return
         self._anchor = statement.statement
         self._vouch(statement.statement, place)
+
+    def gone(self, named: int) -> int:
+        """A file that was there a moment ago, named for this entry, is not there now. If the anchor tells of it, the
+        chains go on behind what it says was dropped, and nothing of that is handed over any more: returns up to which
+        entry; else 0."""
+        anchor = self._anchor
+        if anchor is None or anchor.number < named:
+            return 0
+        chains = (self._entries, anchor.number, anchor.hash), (self._checkpoints, anchor.checkpoint, anchor.previous)
+        for chain, number, digest in chains:
+            if chain is not None:
+                chain.go_on_behind(number, digest)
+        self._signed_through = max(self._signed_through, anchor.number)
+        self._is_shortened = True
+        return anchor.number
 
     def checkpoint(self, place: Place, line: bytes, *, ended: bool = True) -> None:
         """The next checkpoint of the trail. `ended` is False if its line has no end."""
@@ -265,6 +280,8 @@ class Verification:
             which = f"entry {beyond} was" if beyond == last + 1 else f"entries {last + 1} to {beyond} were"
             where = f"{place}: " if place.file else ""
             self._flaw(CUT_OFF, place, last + 1, f"{where}{which} cut off after this line: {words} entry {beyond}")
+        elif not self._count and self._is_shortened:
+            self._remarks.append("all entries that were there were dropped while they were looked at: verify again")
         elif not self._count and self._has_key:
             self._flaw(CUT_OFF, place, 1, "there is the key of a trail, and not one entry: all of them were removed")
         if self._count and self._rests and not self._is_closed:
@@ -272,11 +289,11 @@ class Verification:
                 "the writer did not end in order: it was killed, its last entries were cut off, or this is a copy from "
                 "when it wrote"
             )
-        if self._count and not self._digests:
+        if self._count and not self._digests and not self._is_shortened:
             self._flaw(CUT_OFF, place, last, f"{place}: there are entries, and not one checkpoint of them")
 
     def _look_at_shipped(self) -> None:
-        latest = max(self._digests, default=self._anchor.checkpoint if self._anchor is not None else 0)
+        latest = max((*self._digests, self._anchor.checkpoint if self._anchor is not None else 0))
         digests = {kept.statement.checkpoint: kept.digest for _, kept in self._shipped}
         for place, kept in self._shipped:
             statement = kept.statement

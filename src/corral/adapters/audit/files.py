@@ -209,18 +209,22 @@ class Directory:
         return handle
 
     def lines(self, name: str, longest: int, offset: int = 0) -> Iterator[tuple[bytes, bool]]:
-        """The lines of a file from a position on, without their ends, and whether each has one. None if it is gone.
+        """The lines of a file from a position on, without their ends, and whether each has one; no line if it is gone.
 
         Of what is longer than any line can be, pieces come that have no end and are none either.
         """
         handle = self.open(name)
-        if handle is None:
-            return
-        with open(handle, "rb", buffering=1 << 18) as file:
-            file.seek(offset)
-            while line := file.readline(longest + _SLACK):
-                ended = line.endswith(b"\n")
-                yield (line[:-1] if ended else line), ended
+        if handle is not None:
+            yield from lines_of(handle, longest, offset)
+
+
+def lines_of(handle: int, longest: int, offset: int = 0) -> Iterator[tuple[bytes, bool]]:
+    """As `Directory.lines`, of a file that is open, and is closed with the last line."""
+    with open(handle, "rb", buffering=1 << 18) as file:
+        file.seek(offset)
+        while line := file.readline(longest + _SLACK):
+            ended = line.endswith(b"\n")
+            yield (line[:-1] if ended else line), ended
 
 
 def write_all(handle: int, data: bytes) -> None:

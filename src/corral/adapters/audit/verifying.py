@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from corral.adapters.audit.elsewhere import Elsewhere
-from corral.adapters.audit.files import ANCHOR_FILE, CHECKPOINTS, Directory, segment_name
+from corral.adapters.audit.files import ANCHOR_FILE, CHECKPOINTS, ENTRIES, Directory, lines_of, segment_name
 from corral.adapters.audit.keys import PublicKeys, is_keyed, public_of, read_own, read_public
 from corral.domain.audit import LONGEST_LINE
 from corral.domain.audit_checkpoints import LONGEST_STATEMENT
@@ -19,6 +19,9 @@ from corral.domain.errors import NotFoundError
 _LOOKS = 4
 _LARGEST_KEY = 4096
 _NOBODY = Writer()
+
+#: Lines of a file, and whether each has its end.
+Lines = Iterator[tuple[bytes, bool]]
 
 
 def verify(
@@ -52,29 +55,62 @@ def _once(directory: Directory, keys: PublicKeys, elsewhere: Elsewhere, writer: 
     verification.writer(writer)
     if is_keyed(directory):
         verification.key()
-    anchor = directory.read(ANCHOR_FILE, LONGEST_STATEMENT + 2)
-    if anchor is not None:
-        verification.anchor(Place(file=ANCHOR_FILE, line=1), anchor.removesuffix(b"\n"))
     # Those elsewhere first, and checkpoints before entries: what comes meanwhile is more than these vouch for, and
     # never less.
     for place, line in elsewhere.statements():
         verification.shipped(place, line)
     if said := elsewhere.remark():
         verification.remark(said)
-    for start in directory.numbers(CHECKPOINTS):
-        name = segment_name(start, CHECKPOINTS)
-        for at, (line, ended) in enumerate(directory.lines(name, LONGEST_STATEMENT), 1):
+    files = _Files(directory, verification)
+    for _, name, lines in files.of(directory.numbers(CHECKPOINTS), CHECKPOINTS, LONGEST_STATEMENT):
+        for at, (line, ended) in enumerate(lines, 1):
             verification.checkpoint(Place(file=name, line=at), line, ended=ended)
     starts = directory.numbers()
     signed = set(directory.numbers(CHECKPOINTS))
-    for start in starts:
-        name = segment_name(start)
+    for start, name, lines in files.of(starts, ENTRIES, LONGEST_LINE):
         verification.segment(start, lacks="" if start in signed else segment_name(start, CHECKPOINTS))
-        for at, (line, ended) in enumerate(directory.lines(name, LONGEST_LINE), 1):
+        for at, (line, ended) in enumerate(lines, 1):
             verification.entry(Place(file=name, line=at), line, ended=ended)
     if rests and not directory.is_written_to():
         verification.rests()
     return verification.end()
+
+
+class _Files:
+    """The files of a trail, whose oldest may be dropped while they are looked at.
+
+    Before a file goes, the anchor is in its place that tells of it. So the anchor is looked at behind each list of
+    files, and again when one that is in the list is not there: then what it tells of was dropped, and misses nothing.
+    """
+
+    def __init__(self, directory: Directory, verification: Verification) -> None:
+        self._directory = directory
+        self._verification = verification
+        self._anchor: bytes | None = None
+
+    def of(self, starts: Sequence[int], kind: str, longest: int) -> Iterator[tuple[int, str, Lines]]:
+        """Each file of a list: its number, its name, and its lines."""
+        self._look_at_anchor()
+        dropped = 0
+        for start in starts:
+            if start <= dropped:
+                continue
+            name = segment_name(start, kind)
+            handle = self._directory.open(name)
+            if handle is None:
+                self._look_at_anchor()
+                dropped = self._verification.gone(start)
+                lines: Lines = iter(())
+            else:
+                lines = lines_of(handle, longest)
+            if start > dropped:
+                yield start, name, lines
+
+    def _look_at_anchor(self) -> None:
+        anchor = self._directory.read(ANCHOR_FILE, LONGEST_STATEMENT + 2)
+        if anchor is not None and anchor != self._anchor:
+            self._verification.anchor(Place(file=ANCHOR_FILE, line=1), anchor.removesuffix(b"\n"))
+            self._anchor = anchor
 
 
 def _own_keys(directory: Directory) -> list[Ed25519PublicKey]:
