@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -25,6 +26,7 @@ from corral.service.progress import Progress, Tell
 from corral.service.stats import WHOLE_TEAM, Stat
 from corral.supervise.registry import Registry
 
+log = logging.getLogger("corral.daemon")
 _encode = msgspec.json.Encoder().encode
 
 #: Status of an answer for each code of the error tree; anything else is a failure of ours.
@@ -89,6 +91,14 @@ def failure(error: CorralError) -> Response:
         # Whoever has no token does not keep a connection either.
         response.raw_headers.extend(((b"www-authenticate", b"Bearer"), (b"connection", b"close")))
     return response
+
+
+def of_error(error: Exception, asked: str) -> Response:
+    """The answer that an error is; one that nobody foresaw is in the log, with what was asked."""
+    if isinstance(error, CorralError):
+        return failure(error)
+    log.error("%s failed", asked, exc_info=error)
+    return failure(CorralError(f"the daemon failed: {outline(error)}", "its log has more"))
 
 
 def status_of(error: Exception) -> int:

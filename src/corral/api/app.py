@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 from starlette.requests import ClientDisconnect, Request
@@ -38,11 +37,8 @@ from corral.api.welcoming import Welcome
 from corral.api.who_routes import WhoApi
 from corral.api.working import Working
 from corral.api.write_routes import WriteApi
-from corral.domain.errors import CorralError, outline
 from corral.service.lease_claims import LeaseClaims
 from corral.service.writes import WriteService
-
-log = logging.getLogger("corral.daemon")
 
 _own_entries: EntrySight = own_entries
 
@@ -83,7 +79,8 @@ def make_app(services: Services) -> Router:
         TokenApi(None if network is None else network.load, services.supervisor, decides=decides),
     )
     welcome = Welcome(services.registry, services.inbox, services.attendance)
-    identifying = Identifying(services.callers, services.audit, None if network is None else network.callers)
+    far = None if network is None else network.callers
+    identifying = Identifying(services.callers, services.audit, far, services.authority)
     return Router(
         [
             Route(
@@ -107,10 +104,7 @@ def _handler(rooms: Sequence[object], name: str) -> Handler:
 
 
 def _on_error(request: Request, error: Exception) -> Response:
-    if isinstance(error, CorralError):
-        return answers.failure(error)
     if isinstance(error, ClientDisconnect):
         # The caller went away before it had said all. Nothing was begun, and nobody hears this.
         return Response(status_code=400)
-    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return answers.failure(CorralError(f"the daemon failed: {outline(error)}", "its log has more"))
+    return answers.of_error(error, f"{request.method} {request.url.path}")

@@ -42,7 +42,7 @@ from corral.api.lasting import LEFT, Ending, Flow
 from corral.api.router import Handler
 from corral.api.ruling import Ruling, actor, denied, rows
 from corral.api.said import is_in_body, order_of, said
-from corral.api.telling import Acted, told
+from corral.api.telling import Acted, told, traced
 from corral.domain.errors import CorralError, DeniedError, NotFoundError
 from corral.domain.policy import HOST, Decision, Target
 from corral.ports.policy import Facts
@@ -93,16 +93,18 @@ class Authorising:
         if audit is None:
             return handler
 
-        async def traced(request: Request) -> Response:
+        async def tried(request: Request) -> Response:
             try:
                 return await handler(request)
             except CorralError as error:
-                outcome, detail = str(answers.failure(error).status_code), {"error": error.code}
-                who, on = actor(request, self.asking(request)), target(request)
-                await audit.decided(who, UNKNOWN, on, allowed=False, rule=NOT_ASKED, outcome=outcome, detail=detail)
-                raise
+                answer, detail = answers.failure(error), {"error": error.code}
+                who, on, outcome = actor(request, self.asking(request)), target(request), str(answer.status_code)
+                noted = await audit.decided(
+                    who, UNKNOWN, on, allowed=False, rule=NOT_ASKED, outcome=outcome, detail=detail
+                )
+                return traced(answer, noted.trace)
 
-        return traced
+        return tried
 
     def _quickly(self, verb: str, handler: Handler, otherwise: Handler) -> Handler:
         """The shortest way for what is only read, and was decided about before: most requests are such."""
@@ -181,6 +183,8 @@ class _Request:
         #: Whether the body was read, or could not be.
         self._is_read = False
         self._place: tuple[str, str] | None = None
+        #: Under which trace id it is in the trail that it was not done; empty if it is not there.
+        self._noted = ""
         #: The query as it came: the handler's is another, and passes look at this.
         self._query: bytes = request.scope["query_string"]
         # By run as well: what is remembered says who acts, for the trail, and an agent is another one when it restarts.
@@ -188,7 +192,15 @@ class _Request:
         self._key = (self._verb, *asked, self._query) if self._verb in LASTING else None
 
     async def serve(self, handler: Handler) -> Response:
-        """Decide, and let the handler answer."""
+        """Decide, and let the handler answer, or say no."""
+        try:
+            return await self._serve(handler)
+        except CorralError as error:
+            if not self._noted:
+                raise
+            return traced(answers.failure(error), self._noted)
+
+    async def _serve(self, handler: Handler) -> Response:
         audit = self._around.audit
         if audit is not None:
             await audit.ready()
@@ -371,7 +383,10 @@ class _Request:
         audit = self._around.audit
         if audit is not None:
             who, detail = actor(self._request, self._asking), {**detail, **await self._said()}
-            await audit.decided_each(who, self._verb, rows(those), allowed=False, outcome=outcome, detail=detail)
+            decision = await audit.decided_each(
+                who, self._verb, rows(those), allowed=False, outcome=outcome, detail=detail
+            )
+            self._noted = decision.trace
 
     async def _said(self) -> dict[str, object]:
         """What a request says that is not served. A body that nobody has read so far is heard for that if it is short

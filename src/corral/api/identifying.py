@@ -13,8 +13,9 @@ from corral.api.router import Handler
 from corral.domain.audit import TCP, Actor
 from corral.domain.errors import DeniedError, RefusedError, UnauthorisedError
 from corral.domain.identity import CLAIMED, NOT_HEARD, PERSON, REFUSED, UNIT, Identity
-from corral.domain.records import NOBODY_KNOWN
+from corral.domain.records import NOBODY_KNOWN, Who
 from corral.service.audit import Audit
+from corral.service.authority import Authority
 from corral.service.callers import Callers
 
 if TYPE_CHECKING:
@@ -43,23 +44,30 @@ _FAR_REMEDY = "corral token add, run on that host, makes a token; the file that 
 class Identifying:
     """Puts it before handlers. Without `callers` whoever says that it is an agent is taken at its word."""
 
-    def __init__(self, callers: Callers | None, audit: Audit | None, far: FarCallers | None = None) -> None:
-        """`far` tells who asks over TCP, if anybody can."""
+    def __init__(
+        self,
+        callers: Callers | None,
+        audit: Audit | None,
+        far: FarCallers | None = None,
+        authority: Authority | None = None,
+    ) -> None:
+        """`far` tells who asks over TCP, if anybody can; `authority` knows the members, if there are any."""
         self._callers = callers
         self._audit = audit
         self._far = far
+        self._authority = authority
 
     def __call__(self, verb: str, handler: Handler) -> Handler:
         """The handler of that name, for callers that are known."""
 
         async def identified(request: Request) -> Response:
             if requests.FAR in request.scope["state"]:
-                await self._identify_from_afar(request, verb)
-                return await handler(request)
+                refusal = await self._identify_from_afar(request, verb)
+                return await handler(request) if refusal is None else refusal
             identity = await self._identity(request)
             requests.set_identity(request, identity)
             if identity.kind in NOT_HEARD:
-                await self._refuse(request, identity, verb)
+                return await self._refusal(request, identity, verb)
             return await handler(request)
 
         return identified
@@ -68,8 +76,8 @@ class Identifying:
         """The same for what no route fits."""
         return self(UNKNOWN, handler)
 
-    async def _identify_from_afar(self, request: Request, verb: str) -> None:
-        """Have it known whose token is shown; whoever shows none that is good is refused."""
+    async def _identify_from_afar(self, request: Request, verb: str) -> Response | None:
+        """Have it known whose token is shown; the answer to whoever shows none that is good."""
         state = request.scope["state"]
         connection: FarConnection = state[requests.FAR]
         assert self._far is not None  # or nobody could have connected
@@ -82,15 +90,22 @@ class Identifying:
         if found.token is not None:
             state[requests.VIA] = f"{TCP}:{found.token.id}"
             connection.is_of(found.token)
-            return
+            return None
         why = f"over TCP, {found.identity.why}"
         kind, remedy = (UnauthorisedError, _FAR_REMEDY) if found.who is NOBODY_KNOWN else (RefusedError, _REMEDY)
         error = kind(f"this was asked {why}", remedy)
         if self._callers is not None:
             self._callers.refused(found.who, Identity(kind=REFUSED, why=why), verb, 0, connection.address)
-        outcome = str(answers.failure(error).status_code)
-        await self._far.tell_refusal(connection.address, found.identity.why, verb, target(request), found.who, outcome)
-        raise error
+        answer = answers.failure(error)
+        trace = await self._far.tell_refusal(
+            connection.address,
+            found.identity.why,
+            verb,
+            target(request),
+            self._actor(found.who, TCP),
+            str(answer.status_code),
+        )
+        return _traced(answer, trace)
 
     async def _identity(self, request: Request) -> Identity:
         claim, credential = _said(request)
@@ -104,24 +119,41 @@ class Identifying:
             peer=requests.peer(request),
         )
 
-    async def _refuse(self, request: Request, identity: Identity, verb: str) -> None:
+    async def _refusal(self, request: Request, identity: Identity, verb: str) -> Response:
         assert self._callers is not None  # without it nobody is refused
         who = requests.kernels_word(request)
         self._callers.refused(who, identity, verb, requests.caller_pid(request))
-        error = _error(identity)
+        answer, trace = answers.failure(_error(identity)), ""
         if self._audit is not None:
             from corral.api.said import said
 
-            await self._audit.decided(
-                Actor(uid=who.uid, user=who.user),
+            noted = await self._audit.decided(
+                self._actor(who),
                 verb,
                 target(request),
                 allowed=False,
                 rule=RULE,
-                outcome=str(answers.failure(error).status_code),
+                outcome=str(answer.status_code),
                 detail={"why": identity.why, **said(verb, request)},
             )
-        raise error
+            trace = noted.trace
+        return _traced(answer, trace)
+
+    def _actor(self, who: Who, via: str = "") -> Actor:
+        """Who was refused, for the trail: the user, and the member that this is, whatever was said besides."""
+        if self._authority is None:
+            return Actor(uid=who.uid, user=who.user, via=via)
+        known = self._authority.caller(who)
+        return Actor(uid=who.uid, user=who.user, member=known.member, role=known.role, via=via)
+
+
+def _traced(answer: Response, trace: str) -> Response:
+    """An answer that says where it is in the trail, if it is there."""
+    if not trace:
+        return answer
+    from corral.api.telling import traced
+
+    return traced(answer, trace)
 
 
 def _error(identity: Identity) -> RefusedError:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol
 
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from corral.api.answers import Document
+from corral.api.answers import Document, of_error
 from corral.api.lasting import Ending, Lasting
 from corral.api.outcomes import came_of
 from corral.domain.audit import AGENT, Actor, Target
@@ -26,6 +27,11 @@ Rows = Sequence[tuple[Target, str]]
 
 class Sheet(Protocol):
     """What is noted about one request. Both give its trace id."""
+
+    @property
+    def verb(self) -> str:
+        """What was asked."""
+        ...
 
     def begun(self) -> str:
         """It has begun, and will take its time."""
@@ -43,6 +49,10 @@ class Acted:
         self._audit = audit
         self._decision = decision
         self._rows = rows
+
+    @property
+    def verb(self) -> str:
+        return self._decision.note.verb
 
     def begun(self) -> str:
         return self._decision.trace
@@ -71,35 +81,37 @@ class Read:
     def __init__(self, audit: Audit, who: Actor, verb: str, rows: Rows, said: Mapping[str, object]) -> None:
         self._audit = audit
         self._who = who
-        self._verb = verb
+        self.verb = verb
         self._rows = rows
         self._said = said
         self._begun: Acted | None = None
 
     def begun(self) -> str:
-        decision = self._audit.begun(self._who, self._verb, self._rows, self._said)
+        decision = self._audit.begun(self._who, self.verb, self._rows, self._said)
         self._begun = Acted(self._audit, decision, self._rows)
         return decision.trace
 
     def ended(self, ending: Ending) -> str:
         if self._begun is not None:
             return self._begun.ended(ending)
-        outcome, _ = came_of(self._verb, ending)
+        outcome, _ = came_of(self.verb, ending)
         (on, rule), *more = self._rows
         detail = {**self._said, **outcome.detail} if self._said else outcome.detail
         if more:
             detail = {**detail, "and": len(more)}
-        return self._audit.noted(self._who, self._verb, on, rule=rule, outcome=outcome.word, detail=detail)
+        return self._audit.noted(self._who, self.verb, on, rule=rule, outcome=outcome.word, detail=detail)
 
 
 async def told(answer: Awaitable[Response], sheet: Sheet) -> Response:
     """The answer, with its trace id, and what came of it in the trail, once that is known. What the handler raises is
-    told of and raised."""
+    an answer as well; but nobody hears one who has gone away."""
     try:
         response = await answer
-    except Exception as error:
+    except ClientDisconnect as error:
         sheet.ended(Ending(error=error))
         raise
+    except Exception as error:
+        return traced(of_error(error, sheet.verb), sheet.ended(Ending(error=error)))
     if isinstance(response, Lasting):
         trace = sheet.begun()
         response.when_over(sheet.ended)
@@ -109,5 +121,10 @@ async def told(answer: Awaitable[Response], sheet: Sheet) -> Response:
         else:
             ending = Ending(status=response.status_code)
         trace = sheet.ended(ending)
+    return traced(response, trace)
+
+
+def traced(response: Response, trace: str) -> Response:
+    """An answer that says under which trace id it is in the trail."""
     response.raw_headers.append((TRACE_HEADER, trace.encode("ascii")))
     return response

@@ -10,7 +10,7 @@ import asyncio
 from dataclasses import dataclass
 
 from corral.background import Background
-from corral.domain.audit import TCP, Actor, Target
+from corral.domain.audit import Actor, Target
 from corral.domain.identity import PERSON, REFUSED, Identity
 from corral.domain.records import NOBODY_KNOWN, Who
 from corral.domain.tokens import Token
@@ -40,7 +40,7 @@ class _Counted:
     why: str
     verb: str
     on: Target
-    who: Who
+    who: Actor
     outcome: str
     more: int = 0
 
@@ -71,20 +71,21 @@ class FarCallers:
             return Far(who=who, identity=Identity(kind=REFUSED, why=f"{why}, and over TCP nobody is an agent"))
         return Far(who=who, identity=Identity(kind=PERSON), token=found)
 
-    async def tell_refusal(self, address: str, why: str, verb: str, on: Target, who: Who, outcome: str) -> None:
-        """Have it in the trail that somebody was refused. Raises if the trail cannot be written."""
+    async def tell_refusal(self, address: str, why: str, verb: str, on: Target, who: Actor, outcome: str) -> str:
+        """Have it in the trail that somebody was refused: the trace id of the entry, which is empty for one that is
+        only counted so far. Raises if the trail cannot be written."""
         if self._audit is None:
-            return
+            return ""
         key = (address, why)
         if key not in self._again and len(self._again) >= _MOST_KINDS:
             key = (_OTHERS, why)
         counted = self._again.get(key)
         if counted is not None:
             counted.more += 1
-            return
+            return ""
         counted = self._again[key] = _Counted(address=key[0], why=why, verb=verb, on=on, who=who, outcome=outcome)
         asyncio.get_running_loop().call_later(_COUNTED_SECONDS, self._tell_rest, key)
-        await self._note(counted)
+        return await self._note(counted)
 
     async def close(self) -> None:
         """Have everything in the trail that was only counted so far."""
@@ -98,11 +99,11 @@ class FarCallers:
         if counted is not None and counted.more:
             self._background.spawn(self._note(counted), name="tell of refusals over TCP")
 
-    async def _note(self, counted: _Counted) -> None:
+    async def _note(self, counted: _Counted) -> str:
         assert self._audit is not None
         more = {"more": counted.more} if counted.more else {}
-        await self._audit.decided(
-            Actor(uid=counted.who.uid, user=counted.who.user, via=TCP),
+        noted = await self._audit.decided(
+            counted.who,
             counted.verb,
             counted.on,
             allowed=False,
@@ -110,6 +111,7 @@ class FarCallers:
             outcome=counted.outcome,
             detail={"why": counted.why, "from": counted.address, **more},
         )
+        return noted.trace
 
 
 def _refused(why: str) -> Far:

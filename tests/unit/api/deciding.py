@@ -83,13 +83,14 @@ class People:
 
 def decided(
     directory: Path,
-    policy: Policy,
+    policy: Policy | None,
     act: Callable[[Scene], Awaitable[None]],
     facts: Facts | None = None,
     *,
     audited: bool = True,
 ) -> list[Note]:
-    """Do something with a daemon that asks this policy; what its audit trail has then, but for what is about itself."""
+    """Do something with a daemon that asks this policy; what its audit trail has then, but for what is about itself.
+    Without a policy it is the daemon of one person."""
     notes: list[Note] = []
 
     async def run() -> None:
@@ -97,7 +98,7 @@ def decided(
         if audited:
             terms = AuditTerms(enabled=True)
             audit = Audit(await TrailWriter.open(str(directory / "audit"), terms, lambda: 0.0, {}), terms, lambda: 0.0)
-        authority = Authority(policy, facts or People())
+        authority = None if policy is None else Authority(policy, facts or People())
         async with served(directory, str(directory / "d.sock"), authority, audit) as scene:
             await asyncio.wait_for(act(scene), 60)
             if audit is not None:

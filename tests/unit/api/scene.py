@@ -72,6 +72,12 @@ class Reply:
 
     status: int
     body: bytes
+    head: bytes = b""
+
+    @property
+    def trace(self) -> str:
+        """Under which trace id it says that it is in the audit trail; empty if it does not."""
+        return self.head.partition(b"\r\nx-corral-trace: ")[2].partition(b"\r\n")[0].decode()
 
     @property
     def json(self) -> Any:
@@ -100,7 +106,7 @@ class Scene:
         reader, writer = await self.begin(method, target, body, agent=agent)
         try:
             head, _, content = (await reader.read()).partition(b"\r\n\r\n")
-            return Reply(int(head.split(b" ")[1]), content)
+            return Reply(int(head.split(b" ")[1]), content, head + b"\r\n")
         finally:
             writer.close()
 

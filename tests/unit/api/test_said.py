@@ -1,6 +1,7 @@
 """What the audit trail has of a request besides whom it is about: which one, and how; and nothing of what it brings."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import cast
@@ -15,18 +16,18 @@ from corral.api.auditing import acts
 from corral.api.identifying import Identifying
 from corral.api.openapi_table import ENDPOINTS
 from corral.api.router import Handler
-from corral.domain.audit import Note, Target
+from corral.domain.audit import Actor, Note, Target
 from corral.domain.audit_detail import NOT_KEPT
 from corral.domain.audit_filter import Wanted
 from corral.domain.audit_terms import AuditTerms
-from corral.domain.errors import RefusedError
 from corral.domain.identity import REFUSED, Identity
 from corral.domain.policy import Question, asked_as
 from corral.domain.records import Who
-from corral.service.audit import Audit
-from corral.service.authority import SEES
+from corral.service.audit import Audit, Decision
+from corral.service.authority import SEES, Authority
 from corral.service.callers import Callers
-from tests.unit.api.deciding import Scripted, decided
+from tests.support.audit import note
+from tests.unit.api.deciding import ME, People, Scripted, decided
 from tests.unit.api.plausible import plausible
 from tests.unit.api.scene import Scene, served
 
@@ -284,8 +285,9 @@ def test_a_denial_does_not_wait_for_a_body_that_does_not_come(tmp_path: Path, mo
     assert (note.outcome, note.detail) == ("403", {"error": "denied"})
 
 
-def test_who_is_not_believed_says_what_they_wanted_as_well() -> None:
+def test_who_is_not_believed_says_what_they_wanted_as_well_and_is_the_member_that_they_are() -> None:
     told: list[Mapping[str, object]] = []
+    whose: list[Actor] = []
 
     class Refusing:
         async def identify(self, *_: object, **__: object) -> Identity:
@@ -295,17 +297,23 @@ def test_who_is_not_believed_says_what_they_wanted_as_well() -> None:
             return None
 
     class Trail:
-        async def decided(self, *_: object, detail: Mapping[str, object], **__: object) -> None:
+        async def decided(self, who: Actor, *_: object, detail: Mapping[str, object], **__: object) -> Decision:
             told.append(detail)
+            whose.append(who)
+            return Decision(note=note(1, trace="0123"))
 
     async def handler(_: Request) -> Response:
         raise AssertionError("nobody gets here")
 
-    who = {requests.CALLER: Who(user="ann", uid=1001), requests.CONNECTION: None, requests.CONNECTED: 0.0}
+    me = Who(user=ME, uid=os.getuid())
+    who = {requests.CALLER: me, requests.CONNECTION: None, requests.CONNECTED: 0.0}
     scope = {"type": "http", "query_string": b"dry_run=1", "headers": [], "state": who, "client": ("", 7)}
-    identifying = Identifying(cast("Callers", Refusing()), cast("Audit", Trail()))
-    with pytest.raises(RefusedError):
-        asyncio.run(_run(identifying("member_rm", handler), Request({**scope, "path_params": {"user": "ben"}})))
+    authority = Authority(Scripted(lambda _: False), People("senior"))
+    identifying = Identifying(cast("Callers", Refusing()), cast("Audit", Trail()), None, authority)
+    request = Request({**scope, "path_params": {"user": "ben"}})
+    answer = asyncio.run(_run(identifying("member_rm", handler), request))
+    assert (answer.status_code, answer.headers["x-corral-trace"]) == (409, "0123")
+    assert whose == [Actor(uid=me.uid, user=me.user, member=True, role="senior")]
     assert told == [{"why": "with a credential of somebody else", "user": "ben", "dry_run": "1"}]
 
 
