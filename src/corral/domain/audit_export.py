@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from datetime import datetime
 
-from corral.domain.audit import Entry
+from corral.domain.audit import Entry, Scalar
 
 IDENTIFIER = "corral-audit"
 #: "log audit" of RFC 5424.
@@ -14,11 +14,15 @@ _WARNING, _NOTICE, _INFO = 4, 5, 6
 #: The number that RFC 5612 sets aside for documentation: we have none of our own.
 _STRUCTURED_ID = "corral@32473"
 _LONGEST_HOST, _LONGEST_ID = 255, 32
+#: Of the name of a fact: behind `detail_` it is no longer than RFC 5424 lets a name be.
+_LONGEST_NAME = 25
+_IN_NAMES = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
 
 def syslog(entry: Entry, host: str) -> bytes:
     """One line of RFC 5424, with its end; whatever is in the entry, it stays one line."""
-    facts = " ".join(f'{name}="{_escaped(value)}"' for name, value in _facts(entry).items() if value)
+    said = {**_facts(entry), **{f"detail_{name}": value for name, value in _details(entry).items()}}
+    facts = " ".join(f'{name}="{_escaped(value)}"' for name, value in said.items() if value)
     head = f"<{_FACILITY * 8 + _severity(entry)}>1 {entry.note.time}"
     words = (_word(host, _LONGEST_HOST), IDENTIFIER, "-", _word(entry.note.verb, _LONGEST_ID))
     return f"{head} {' '.join(words)} [{_STRUCTURED_ID} {facts}] {_plain(sentence(entry))}\n".encode()
@@ -35,6 +39,7 @@ def journald(entry: Entry, host: str) -> bytes:
         "SYSLOG_FACILITY": str(_FACILITY),
         "SYSLOG_IDENTIFIER": IDENTIFIER,
         **{f"CORRAL_{name.upper()}": value for name, value in _facts(entry).items() if value},
+        **{f"CORRAL_DETAIL_{name.upper()}": value for name, value in _details(entry).items()},
     }
     return b"".join(_field(name, value) for name, value in fields.items()) + b"\n"
 
@@ -47,7 +52,8 @@ def sentence(entry: Entry) -> str:
     how = "allowed" if note.allowed else "denied"
     by = f" by {note.rule}" if note.rule else ""
     came = f", outcome {note.outcome}" if note.outcome else ""
-    return f"{who} (uid {note.who.uid}): {note.verb} on {thing} {how}{by}{came}"
+    said = ", ".join(f"{name} {_fact(value)}" for name, value in note.detail.items())
+    return f"{who} (uid {note.who.uid}): {note.verb} on {thing} {how}{by}{came}{f' ({said})' if said else ''}"
 
 
 def _facts(entry: Entry) -> dict[str, str]:
@@ -71,6 +77,22 @@ def _facts(entry: Entry) -> dict[str, str]:
         "trace": note.trace,
         "hash": entry.hash,
     }
+
+
+def _details(entry: Entry) -> dict[str, str]:
+    """The facts of an entry, under names that every log takes. Those of two names that become one are both kept."""
+    found: dict[str, str] = {}
+    for name, value in entry.note.detail.items():
+        clean = "".join(letter if letter in _IN_NAMES else "_" for letter in name.lower()[:_LONGEST_NAME])
+        found[clean] = f"{found[clean]}, {_fact(value)}" if clean in found else _fact(value)
+    return found
+
+
+def _fact(value: Scalar) -> str:
+    """A fact as JSON has it, but for texts, which are as they are."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "null" if value is None else str(value)
 
 
 def _severity(entry: Entry) -> int:

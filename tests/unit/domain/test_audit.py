@@ -120,6 +120,36 @@ def test_journald_is_told_how_long_what_may_hold_a_line_end_is() -> None:
     assert b"\nMESSAGE\n" in data, "which names the agent too"
 
 
+_DETAIL = {"user": "dev2", "role": "owner", "dry_run": False, "id": 7, "before": None, 'öd ]="x': 'a"]\nb', "Role": "x"}
+
+
+def test_facts_are_exported_as_well() -> None:
+    entry = _entry(note(2, verb="member_add", outcome="200", detail=_DETAIL))
+    line = audit_export.syslog(entry, "host").decode()
+    parameters = line.partition(" [corral@32473 ")[2]
+    for parameter in (
+        'detail_user="dev2"',
+        'detail_role="owner, x"',
+        'detail_dry_run="false"',
+        'detail_id="7"',
+        'detail_before="null"',
+        'detail__d____x="a\\"\\]<000a>b"',
+    ):
+        assert f" {parameter}" in parameters
+    assert line[:-1].isprintable()
+    assert "outcome 200 (user dev2, role owner, dry_run false, id 7, before null, " in audit_export.sentence(entry)
+    fields = audit_export.journald(entry, "host")
+    for field in (b"USER=dev2", b"ROLE=owner, x", b"DRY_RUN=false", b"ID=7", b"BEFORE=null"):
+        assert b"\nCORRAL_DETAIL_" + field + b"\n" in fields
+    assert b"\nCORRAL_DETAIL__D____X\n" + (5).to_bytes(8, "little") + b'a"]\nb\n' in fields
+
+
+def test_the_name_of_a_fact_is_no_longer_than_a_log_takes() -> None:
+    line = audit_export.syslog(_entry(note(2, detail={"n" * 40: 1})), "host").decode()
+    name = line.partition(" detail_")[2].partition("=")[0]
+    assert len(f"detail_{name}") == 32
+
+
 @pytest.mark.parametrize(
     ("wanted", "fits"),
     [
