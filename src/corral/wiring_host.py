@@ -74,10 +74,7 @@ def plan_removal(*, purge: bool, force: bool) -> Plan:
     """What takes the set-up away again."""
     _refuse_unless_root("remove")
     if not force and not nothing_is_up(Places(HOME, RUNTIME)):
-        raise RefusedError(
-            "teams are up on this host, and nobody could look after them any more",
-            "take them down first (corral ps, corral down), or leave them to themselves with --force",
-        )
+        raise _teams_are_up(Places(HOME, RUNTIME))
     wanted = wanted_layout(None)
     seen = look.look(wanted)
     return Plan(
@@ -97,6 +94,19 @@ def _members() -> tuple[dict[str, tuple[int, str]], str]:
     except CorralError as error:
         return {}, f"whether members are in their groups is not known, the daemon does not say: {error.message}"
     return {str(one["user"]): (int(str(one["uid"])), AGENTS if one["of"] else MEMBERS) for one in told}, ""
+
+
+def _teams_are_up(places: Places) -> RefusedError:
+    from corral.wiring_doctor import records
+
+    # The daemon knows which; without one its store does, which root may read.
+    known = records(places, ())
+    named = f": {', '.join(sorted(known.teams))}" if known.teams else ""
+    start = "" if known.source == "daemon" else "sudo systemctl start corral.service; "
+    return RefusedError(
+        f"teams are up on this host, and nobody could look after them any more{named}",
+        f"take them down first ({start}sudo corral down --team NAME), or leave them to themselves with --force",
+    )
 
 
 def wanted_layout(workspaces: str | None) -> Layout:

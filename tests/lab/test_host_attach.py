@@ -180,8 +180,9 @@ def test_who_is_no_member_any_more_is_hung_up_on(shop: None, ann: User, ben: Use
             assert all(map(says_something, (stream, other, idle)))
             system("corral", "member", "rm", "ben")
             assert idle.wait(30) == 0
-            stream.communicate(timeout=30)
+            assert "no member of this host any more" in stream.communicate(timeout=30)[0], "he is told why"
             wait_for(lambda: is_over(driver), 30, "he has his own terminal again")
+            wait_for(lambda: b"no member of this host any more" in driver.shown, 30, "he is told why there, too")
             wait_for(lambda: [who for who, _ in seats(ann)] == ["ann"], 30, "he has left the agent's")
             assert other.poll() is None, "who is a member goes on"
             watcher.type("echo still-$((2+2))\r")

@@ -97,6 +97,12 @@ def test_without_the_daemon_it_is_said_what_could_not_be_told(server: None, ann:
             done = ann.run("corral", *words, cwd=f"{ann.home}/shop", check=False)
             assert (done.returncode, "the daemon of this host" in done.stderr) == (6, True), done.stdout + done.stderr
         assert "lost_sessions" in not_checked(doctor(ann))
+        # Nor has root, which is told what is up when it would remove the host.
+        for words in (("ps",), ("up", "-f", f"{ann.home}/shop/corral.toml"), ("down", "--team", "shop")):
+            done = system("corral", *words, check=False)
+            assert (done.returncode, "sudo systemctl start corral.service" in done.stderr) == (6, True), done.stderr
+        done = system("corral", "host", "remove", "--yes", check=False)
+        assert (done.returncode, "any more: shop" in done.stderr) == (4, True), done.stderr
     finally:
         system("systemctl", "start", "corral.service")
     assert {row["state"] for row in rows(ann)} == {"running"}

@@ -47,11 +47,15 @@ def test_a_member_of_a_shared_server_stays_with_it_while_its_daemon_is_away(
     members = grp.struct_group(("corral-members", "x", 7001, []))
     monkeypatch.setattr("grp.getgrall", lambda: [members])
     monkeypatch.setattr("os.getgroups", lambda: [7001])
+    monkeypatch.setattr("os.geteuid", lambda: 7000)
     assert not is_away(), "this is no shared server"
     keepers.mkdir()
     assert is_away()
     monkeypatch.setattr("os.getgroups", lambda: [7002])
     assert not is_away(), "and this is none of its members"
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert is_away(), "root has no instance of its own there either"
+    monkeypatch.setattr("os.geteuid", lambda: 7000)
     monkeypatch.setattr("os.getgroups", lambda: [7001])
     socket.touch()
     assert not is_away(), "whoever may not speak to it is none"

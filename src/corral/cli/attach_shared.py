@@ -14,6 +14,10 @@ from corral.client.wire import DaemonAbsentError, target
 from corral.domain.detach_keys import DetachKeys
 from corral.domain.session_modes import OBSERVE
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from corral.places import Places
+
 #: The exit code if somebody did not answer.
 _NO_ANSWER = 6
 #: With these, too, somebody leaves who only watches: nothing else can be meant.
@@ -30,7 +34,7 @@ def attach_shared(invocation: Invocation, whose: list[tuple[str, str | None]], m
     exchange = _begun(invocation, whose, mode, RawTerminal.size())
     try:
         with terminal:
-            return _attended(terminal, exchange, mode)
+            return _attended(invocation.places, terminal, exchange, mode)
     finally:
         exchange.close()
 
@@ -53,7 +57,7 @@ def _begun(invocation: Invocation, whose: list[tuple[str, str | None]], mode: st
         raise error_of_absence(invocation.places) from None
 
 
-def _attended(terminal: RawTerminal, exchange: Exchange, mode: str) -> "tuple[int, str]":
+def _attended(places: "Places", terminal: RawTerminal, exchange: Exchange, mode: str) -> "tuple[int, str]":
     detach = DetachKeys()
     attention = _Attention(terminal, exchange, detach, mode)
     shown = _Watched() if mode == OBSERVE else bytes
@@ -68,7 +72,7 @@ def _attended(terminal: RawTerminal, exchange: Exchange, mode: str) -> "tuple[in
         return 128 + attention.ended_by, ""
     if attention.left:
         return 0, ""
-    raise stream_was_cut()
+    raise stream_was_cut(places)
 
 
 class _Watched:

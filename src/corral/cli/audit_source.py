@@ -77,7 +77,7 @@ def entries(
                 "the daemon's answer is no entry of an audit trail", "is it of another version? corral daemon status"
             ) from None
     if follow:
-        raise stream_was_cut()
+        raise stream_was_cut(places)
 
 
 def writer(invocation: Invocation) -> "Writer":

@@ -173,9 +173,10 @@ class Command:
 class Invocation:
     """One parsed command line. Values are already checked and of the option's kind."""
 
-    __slots__ = ("arguments", "command", "options", "wants_help")
+    __slots__ = ("_places", "arguments", "command", "options", "wants_help")
 
     def __init__(self, command: Command) -> None:
+        self._places: Places | None = None
         self.command = command
         self.options: dict[str, object] = {}
         self.arguments: dict[str, list[str]] = {}
@@ -187,10 +188,12 @@ class Invocation:
 
     @property
     def places(self) -> "Places":
-        """The instance that the environment names."""
-        from corral.places import Places
+        """The instance that the environment names: the same for all of a command, whatever happens meanwhile."""
+        if self._places is None:
+            from corral.places import Places
 
-        return Places.from_environment()
+            self._places = Places.from_environment()
+        return self._places
 
     def flag(self, name: str) -> bool:
         return self.options.get(name) is True

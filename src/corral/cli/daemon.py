@@ -8,7 +8,7 @@ from corral.cli import boot_unit
 from corral.cli.command import INTEGER, Command, Invocation, Option
 from corral.cli.output import say, write_json
 from corral.cli.table import lines
-from corral.client.absence import error_of_absence, nothing_is_up, unreachable_daemon
+from corral.client.absence import error_of_absence, how_to_start, nothing_is_up, unreachable_daemon
 from corral.client.answers import Record, ask, ask_present_daemon
 from corral.client.wire import DaemonAbsentError, somebody_listens
 from corral.domain.errors import NotFoundError, UnavailableError
@@ -67,7 +67,9 @@ def status(invocation: Invocation) -> int:
         if invocation.json:
             write_json({"running": False})
         message = meaning.message if isinstance(meaning, UnavailableError) else "the daemon is not running"
-        raise NotFoundError(message, "corral daemon start, or corral up") from None
+        places = invocation.places
+        remedy = how_to_start(places) if places.of_host else "corral daemon start, or corral up"
+        raise NotFoundError(message, remedy) from None
     if invocation.json:
         write_json({"running": True, **health})
     else:

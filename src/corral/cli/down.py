@@ -8,7 +8,7 @@ from corral.cli.output import write_json
 from corral.cli.progress import Progress, result_of
 from corral.cli.specfile import chosen, nearest, team_of
 from corral.cli.targets import here
-from corral.client.absence import error_of_absence
+from corral.client.absence import error_of_absence, how_to_start
 from corral.client.answers import Record, records_of_present_daemon
 from corral.client.wire import DaemonAbsentError
 from corral.domain.errors import CorralError, NotFoundError, ResidueError, UnavailableError, WrongUseError
@@ -68,7 +68,7 @@ def _take_down(invocation: Invocation, request: Record) -> Record:
         if name and isinstance(absence, NotFoundError):
             raise UnavailableError(
                 f"{name} is down, with worktrees kept, and no daemon runs that could remove them",
-                "corral daemon start, then run it again",
+                f"{how_to_start(places)}, then run it again",
             ) from None
         raise absence from None
 

@@ -7,7 +7,7 @@ from corral.cli.command import AGENTS, COUNT, INTEGER, MOMENT, TEAM, Command, In
 from corral.cli.output import DIM, RED, json_line, paint, plain, remark, say, takes_colour, write_bytes
 from corral.cli.targets import agent_and_team, here
 from corral.cli.values import ALL
-from corral.client.absence import has_history, nothing_is_up
+from corral.client.absence import has_history, how_to_start, nothing_is_up
 from corral.client.answers import Record, records, stream_was_cut
 from corral.client.wire import target
 from corral.domain.errors import NotFoundError, UnavailableError
@@ -49,7 +49,7 @@ def run(invocation: Invocation) -> int:
             say(line(record, colour=colour))
             sys.stdout.flush()
     if invocation.flag("follow") and has_history(invocation.places):
-        raise stream_was_cut()
+        raise stream_was_cut(invocation.places)
     if patterns and not (told or invocation.json):
         remark(f"no event is named like {' or '.join(patterns)} here; corral events without --event shows their names")
     return 0
@@ -65,7 +65,7 @@ def _journal(places: Places, request: str, of: str) -> Iterator[Record]:
                 raise NotFoundError(f"there is no journal yet, so nothing of {of}", error.remedy) from None
             return
         if nothing_is_up(places):
-            raise UnavailableError("the daemon reads the journal, and is not running", "corral daemon start") from error
+            raise UnavailableError("the daemon reads the journal, and is not running", how_to_start(places)) from error
         raise
 
 

@@ -9,6 +9,7 @@ from corral.cli.proc_attention import Attention, EndedBySignalError, own_termina
 from corral.cli.proc_stream import TIMED_OUT, TimeIsUpError, code_of, content, number, pages, remark_on_trouble
 from corral.cli.proc_targets import Whose
 from corral.cli.targets import one_agent
+from corral.client.absence import how_to_start
 from corral.client.answers import Record, ask, begin, raise_refusal, record_of
 from corral.domain.errors import CorralError, UnavailableError, WrongUseError
 
@@ -194,7 +195,7 @@ def _followed(whose: Whose, process: str, attention: Attention) -> tuple[Record,
         raise
     raise UnavailableError(
         f"the daemon went away; {process} goes on",
-        f"corral daemon start, then: corral proc output -f --after {cursor} {process}",
+        f"{how_to_start(whose.places)}, then: corral proc output -f --after {cursor} {process}",
     )
 
 

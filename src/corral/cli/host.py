@@ -99,7 +99,7 @@ def _ask(invocation: Invocation, look: str) -> None:
     sys.stdout.write("do it? [y/N] ")
     sys.stdout.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise RefusedError("nothing was done", "--yes does it without a question")
+        raise RefusedError("nothing was done", "run it again when it is to be done")
 
 
 _YES = Option("yes", "y", summary="do what the plan says without asking")

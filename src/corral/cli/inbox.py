@@ -46,7 +46,7 @@ def _watch(invocation: Invocation, team: "str | None") -> int:
         _say_list(record)
         first = False
         sys.stdout.flush()
-    raise stream_was_cut()
+    raise stream_was_cut(invocation.places)
 
 
 def show(invocation: Invocation) -> int:

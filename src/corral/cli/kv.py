@@ -170,7 +170,7 @@ def watch(invocation: Invocation) -> int:
             what = "removed" if one.get("value") is None else _short(one)
             say(f"{record.get('revision')}  {plain(str(one.get('key')))}  {what}")
         sys.stdout.flush()
-    raise stream_was_cut()
+    raise stream_was_cut(of.places)
 
 
 def _prefix(invocation: Invocation) -> "str | None":

@@ -45,7 +45,7 @@ def run(invocation: Invocation) -> int:
     lines.finish()
     write(lines.backlog())
     if follow:
-        raise stream_was_cut()
+        raise stream_was_cut(invocation.places)
     _point_at_screens(invocation, lines)
     return 0
 

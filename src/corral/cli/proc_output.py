@@ -121,7 +121,7 @@ def _followed(
         remark(f"corral: no line has matched {until!r} within {seconds:g} s")
         return TIMED_OUT
     if not came or not (last.get("matched") or _is_over(last)):
-        raise stream_was_cut()
+        raise stream_was_cut(of.places)
     if until is not None and not last.get("matched"):
         raise CorralError(f"{process} has ended, and no line matched {until!r}", "corral proc output shows all lines")
     return 0

@@ -57,7 +57,7 @@ def _looks(places: Places, request: str, of: str | None) -> Iterator[list[Record
         yield []
         return
     if followed:
-        raise stream_was_cut()
+        raise stream_was_cut(places)
 
 
 def _show(look: list[Record]) -> None:

@@ -18,7 +18,7 @@ def run(invocation: Invocation) -> int:
             continue
         say(f"{record.get('revision')}  {plain(str(record.get('by')))}  {_text(record)}")
         sys.stdout.flush()
-    raise stream_was_cut()
+    raise stream_was_cut(of.places)
 
 
 def _text(record: Record) -> str:

@@ -66,6 +66,11 @@ def reached_elsewhere(places: "Places") -> UnavailableError | None:
     )
 
 
+def how_to_start(places: "Places") -> str:
+    """The command that starts the daemon, by whom it is started."""
+    return "sudo systemctl start corral.service" if places.of_host else "corral daemon start"
+
+
 def error_of_absence(places: "Places") -> CorralError:
     """The error for a command that needs the daemon and must not start it."""
     if elsewhere := reached_elsewhere(places):
@@ -74,12 +79,9 @@ def error_of_absence(places: "Places") -> CorralError:
     if pid is not None:
         return UnavailableError(
             f"the daemon (pid {pid}) is alive, but its socket {places.daemon_socket} is gone or not there yet",
-            "it ends by itself within ten seconds, then: corral daemon start",
+            f"it ends by itself within ten seconds, then: {how_to_start(places)}",
         )
     if nothing_is_up(places):
         return NotFoundError("no team is up", "corral up starts the team of a corral.toml")
-    if places.of_host:
-        return UnavailableError(
-            "the daemon of this host is not running; agents may be", "sudo systemctl start corral.service"
-        )
-    return UnavailableError("the daemon is not running; its agents may be", "corral daemon start")
+    what = "daemon of this host is not running; agents" if places.of_host else "daemon is not running; its agents"
+    return UnavailableError(f"the {what} may be", how_to_start(places))

@@ -3,10 +3,12 @@
 What parses them is loaded with the first answer that has to be: `corral lease check` needs none if all is well.
 """
 
-from corral.client.absence import error_of_absence
+import os
+
+from corral.client.absence import error_of_absence, how_to_start
 from corral.client.encoding import encoded
-from corral.client.wire import ANSWER_SECONDS, DaemonAbsentError, Response, request, stream
-from corral.domain.errors import CorralError, UnavailableError, WrongUseError, from_json
+from corral.client.wire import ANSWER_SECONDS, DaemonAbsentError, Response, is_remote, request, stream
+from corral.domain.errors import CorralError, RefusedError, UnavailableError, WrongUseError, from_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,6 +160,18 @@ def _strange(text: bytes) -> UnavailableError:
     )
 
 
-def stream_was_cut() -> UnavailableError:
+def stream_was_cut(places: "Places") -> CorralError:
     """For a stream that is followed: it has no end of its own, so one that ended was cut."""
-    return UnavailableError("the daemon went away; the agents go on", "corral daemon start, then run it again")
+    if is_remote():
+        return UnavailableError("the daemon has hung up; the agents go on", "run it again")
+    if places.of_host and os.path.lexists(places.daemon_socket) and not os.access(places.daemon_socket, os.W_OK):
+        return RefusedError(
+            "the daemon has hung up: you are no member of this host any more",
+            "an owner or root lets you in again: sudo corral member add USER --role ROLE",
+        )
+    return UnavailableError(
+        "the daemon went away; the agents go on",
+        f"run it again; if the daemon is not there: {how_to_start(places)}"
+        if places.of_host
+        else f"{how_to_start(places)}, then run it again",
+    )

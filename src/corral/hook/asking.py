@@ -7,7 +7,7 @@ and then the hook decides by the team's `[enforcement]` settings. All else is an
 
 import os
 
-from corral.client.absence import nothing_is_up
+from corral.client.absence import how_to_start, nothing_is_up
 from corral.client.wire import DaemonAbsentError, request, target
 from corral.domain.errors import CorralError, NotFoundError, UnavailableError, WrongUseError
 
@@ -149,7 +149,7 @@ def answered(
     except DaemonAbsentError:
         if nothing_is_up(places):
             return None
-        raise DaemonSilentError("Corral's daemon is not running", "corral daemon start") from None
+        raise DaemonSilentError("Corral's daemon is not running", how_to_start(places)) from None
     except (UnavailableError, WrongUseError) as error:
         raise DaemonSilentError(error.message, error.remedy) from None
     if response.status < 400:

@@ -7,10 +7,11 @@ import sys
 
 import pytest
 
-from corral import wiring_host
+from corral import wiring_doctor, wiring_host
 from corral.cli import host
 from corral.cli.command import Command
 from corral.cli.parse import parse
+from corral.domain.diagnosis_facts import Records
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
 from corral.domain.host_plan import ADD_GROUP, Step
 from corral.wiring_host import Plan
@@ -87,8 +88,9 @@ def test_a_person_is_asked(hands: Doing, monkeypatch: pytest.MonkeyPatch, answer
     if done:
         assert run(host.REMOVE) == 0
     else:
-        with pytest.raises(RefusedError, match="nothing was done"):
+        with pytest.raises(RefusedError, match="nothing was done") as refused:
             run(host.REMOVE)
+        assert "--yes" not in refused.value.remedy, "who says no is not told how not to be asked"
     assert bool(hands.done) == done
 
 
@@ -97,6 +99,22 @@ def test_what_is_left_is_named(hands: Doing, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.endswith("left:\n  • the group corral\n")
     run(host.REMOVE, "--yes", "--json")
     assert json.loads(capsys.readouterr().out) == {"done": [STEP.as_json()], "left": ["the group corral"]}
+
+
+@pytest.mark.parametrize(
+    ("source", "remedy"), [("daemon", "(sudo corral down"), ("store", "(sudo systemctl start corral.service; sudo")]
+)
+def test_a_host_with_teams_is_not_removed_and_they_are_named(
+    monkeypatch: pytest.MonkeyPatch, source: str, remedy: str
+) -> None:
+    known = Records(source=source, teams=frozenset(("shop", "cash")))
+    monkeypatch.setattr(wiring_host, "_refuse_unless_root", lambda _: None)
+    monkeypatch.setattr(wiring_host, "nothing_is_up", lambda _: False)
+    monkeypatch.setattr(wiring_doctor, "records", lambda *_: known)
+    with pytest.raises(RefusedError) as refused:
+        wiring_host.plan_removal(purge=False, force=False)
+    assert refused.value.message.endswith("any more: cash, shop")
+    assert remedy in refused.value.remedy
 
 
 def test_whoever_is_not_root_is_told_to_say_sudo(monkeypatch: pytest.MonkeyPatch) -> None:

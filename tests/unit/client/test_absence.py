@@ -31,3 +31,11 @@ def test_otherwise_agents_may_be_running(used: Places) -> None:
     error = error_of_absence(used)
     assert isinstance(error, UnavailableError)
     assert (error.message, error.remedy) == ("the daemon is not running; its agents may be", "corral daemon start")
+
+
+def test_of_a_shared_server_it_is_root_who_starts_the_daemon(used: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corral.places.host_names.RUNTIME", used.runtime)
+    error = error_of_absence(used)
+    assert isinstance(error, UnavailableError)
+    assert error.message == "the daemon of this host is not running; agents may be"
+    assert error.remedy == "sudo systemctl start corral.service"

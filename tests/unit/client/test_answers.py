@@ -1,8 +1,10 @@
 """Answers as JSON: documents, records, errors, and streams that end too early."""
 
+from pathlib import Path
+
 import pytest
 
-from corral.client.answers import Record, ask, concluded, records
+from corral.client.answers import Record, ask, concluded, records, stream_was_cut
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.places import Places
 from tests.unit.client.fake_daemon import FakeDaemon, document, refusal, stream, whole
@@ -62,3 +64,27 @@ class TestConcluded:
     def test_without_a_result_the_daemon_went_away(self) -> None:
         with pytest.raises(UnavailableError, match="went away before the work was done"):
             list(concluded(iter([{"progress": {}}])))
+
+
+class TestCut:
+    def test_of_ones_own_daemon(self, places: Places) -> None:
+        assert stream_was_cut(places).remedy == "corral daemon start, then run it again"
+
+    def test_of_a_shared_server_it_may_be_there_again_or_shut(
+        self, own_directory: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("corral.places.host_names.RUNTIME", str(own_directory))
+        places = Places(str(own_directory / "h"), str(own_directory))
+        told = stream_was_cut(places)
+        assert isinstance(told, UnavailableError)
+        assert told.remedy == "run it again; if the daemon is not there: sudo systemctl start corral.service"
+        Path(places.daemon_socket).touch()
+        monkeypatch.setattr("os.access", lambda *_: False)
+        told = stream_was_cut(places)
+        assert isinstance(told, RefusedError)
+        assert "no member of this host any more" in told.message
+        assert "corral daemon" not in told.remedy
+
+    def test_of_another_host_nobody_starts_one_here(self, places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CORRAL_URL", "https://far.example")
+        assert stream_was_cut(places).remedy == "run it again"
