@@ -39,6 +39,11 @@ class Places:
         names_one = env.get("CORRAL_HOME") or env.get("CORRAL_RUNTIME_DIR")
         if not names_one and (os.access(host_names.SOCKET, os.W_OK) or _daemon_is_away()):
             return cls(host_names.HOME, host_names.RUNTIME)
+        return cls.own(env)
+
+    @classmethod
+    def own(cls, env: "os._Environ[str] | dict[str, str]") -> "Places":
+        """The caller's own instance, also on a shared server."""
         usual = os.path.join(env.get("XDG_STATE_HOME") or os.path.join(_user_home(env), ".local", "state"), "corral")
         home = env.get("CORRAL_HOME") or usual
         runtime = env.get("CORRAL_RUNTIME_DIR")

@@ -20,7 +20,7 @@ from corral.client.answers import ask, ask_present_daemon, raise_refusal
 from corral.client.wire import DaemonAbsentError, request
 from corral.domain.diagnosis import Finding, Report
 from corral.domain.diagnosis_facts import AgentRecord, Life, Records
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, DeniedError
 from corral.domain.terminals import TMUX
 from corral.places import Places
 from corral.ports.doctor import Hands, UserUnits
@@ -46,28 +46,33 @@ def _of_host(places: Places, *, fix: bool) -> Report:
 
 def _own_part(places: Places, *, fix: bool) -> Report:
     from corral.adapters.doctor.parts import part_of
-    from corral.domain.diagnosis_parts import UNSEEN, together
+    from corral.domain.diagnosis_parts import OF_CALLER, UNSEEN, of_server, together
+    from corral.wiring_doctor_shared import Shared
 
+    shared = Shared(places)
+    server = of_server(shared.of_caller(), shared.not_checked)
     part = part_of(os.getuid())
     lives = life.look_at(_daemon_of(places), ("keeper", part.keeper, part.places.keeper_lock))
     with _user_units() as (units, no_units):
         view = LocalHost(part.places, lambda: records(places, lives, part.user), units, no_units=no_units, lives=lives)
         if not fix:
-            return together([examine(view)], [UNSEEN])
+            return together([server, examine(view)], [UNSEEN], OF_CALLER)
         from corral.adapters.doctor.hands import LocalHands
 
         hands = LocalHands(part.places, records(places, lives, part.user).instance, units)
-        return together([examine(view, hands, lambda healed: _journal(places, healed))], [UNSEEN])
+        return together([server, examine(view, hands, lambda healed: _journal(places, healed))], [UNSEEN], OF_CALLER)
 
 
 def _all_parts(places: Places) -> Report:
     """As root, which heals nothing: what is another user's, that user heals."""
     from corral.adapters.doctor import parts
-    from corral.domain.diagnosis_parts import OF_ANOTHER, OF_THE_HOST, of_user, part, together
+    from corral.domain.diagnosis_parts import OF_ANOTHER, OF_THE_HOST, of_server, of_user, part, together
+    from corral.wiring_doctor_shared import Shared
 
     lives = life.look_at(_daemon_of(places))
     host = LocalHost(places, lambda: Records(source="none"), None, lives=lives)
-    reports = [part(examine(host), OF_THE_HOST)]
+    shared = Shared(places)
+    reports = [of_server(shared.of_everybody(), shared.not_checked), part(examine(host), OF_THE_HOST)]
     everybody, unseen = parts.all_parts()
     for one in everybody:
         view = LocalHost(
@@ -97,6 +102,8 @@ def records(places: Places, lives: Sequence[Life], user: str = "") -> Records:
         return _of_daemon(places, user)
     except DaemonAbsentError:
         pid = unreachable_daemon(places)
+    except DeniedError as error:
+        return Records(source="unknown", why=f"the daemon tells nothing: denied by {error.details.get('rule')}")
     except (CorralError, KeyError, TypeError, ValueError) as error:
         return Records(source="unknown", why=f"the daemon does not answer as it should: {error}")
     if user:

@@ -42,6 +42,8 @@ class Plan:
     hands: Doing
     #: What could not be looked at, in words.
     unseen: str = ""
+    #: Of a host that was only looked at: what keeps it from working, and what helps.
+    trouble: Sequence[tuple[str, str]] = ()
 
     def carry_out(self, on_step: Callable[[Step], None]) -> None:
         """Take the steps in order; `on_step` hears of each before it is taken."""
@@ -63,11 +65,13 @@ def plan_setup(workspaces: str | None, *, only_look: bool) -> Plan:
     refuse_weak_ground(HELPER, ground)
     hands = Hands(wanted)
     members, unseen = _members()
-    steps = host_plan.setup(wanted, look.look(wanted, members))
+    seen = look.look(wanted, members)
+    steps = host_plan.setup(wanted, seen)
     if steps and not only_look:
         host_plan.refuse_obstacles(steps)
         hands.check_sudoers()
-    return Plan(steps, (), hands, unseen)
+    trouble = host_plan.trouble(seen.service, _problem_of_policy()) if only_look else ()
+    return Plan(steps, (), hands, unseen, trouble)
 
 
 def plan_removal(*, purge: bool, force: bool) -> Plan:
@@ -113,6 +117,16 @@ def wanted_layout(workspaces: str | None) -> Layout:
     """What a shared server has that this Corral sets up."""
     helper = files("corral.privileged").joinpath("helper.py").read_text(encoding="utf-8")
     return layout(sys.executable, helper, workspaces or look.workspaces())
+
+
+def _problem_of_policy() -> str:
+    """What is wrong with the rules of this host's own; those that ship are in order."""
+    places = Places(HOME, RUNTIME)
+    if not os.path.lexists(places.policy):
+        return ""
+    from corral.wiring_policy import problem_of
+
+    return problem_of(places)
 
 
 def _refuse_without_engine() -> None:

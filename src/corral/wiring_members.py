@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pwd
 from collections.abc import Callable, Sequence
 
 from corral.adapters.host import member_look
 from corral.adapters.host.hands import Hands
+from corral.client.own_instance import instance_of
 from corral.domain import member_plan
 from corral.domain.host_plan import Step
 from corral.domain.member_plan import FORGET_MEMBER, NOTE_MEMBER, AccountSeen
@@ -29,6 +31,19 @@ class _MemberHands:
 def see(user: str) -> AccountSeen:
     """The account as it is now."""
     return member_look.look(user)
+
+
+def own_instance_of(user: str) -> list[str]:
+    """What is to be said of teams from before somebody became a member; nothing if there are none."""
+    try:
+        account = pwd.getpwnam(user)
+    except KeyError:
+        return []
+    found = instance_of(account.pw_dir, account.pw_uid)
+    if found is None:
+        return []
+    message, remedy = found.told(f"{user}'s")
+    return [message, f"as {user}: {remedy}"]
 
 
 def plan_joining(

@@ -50,6 +50,20 @@ async def policy_of(places: Places) -> Policy:
     return policy
 
 
+def problem_of(places: Places) -> str:
+    """Why the policy of an instance could not be used by a daemon that starts now; empty if it could."""
+
+    async def tried() -> str:
+        try:
+            policy = await policy_of(places)
+        except BadPolicyError as error:
+            return error.message
+        await policy.close()
+        return ""
+
+    return asyncio.run(tried())
+
+
 async def policy_or_closed(places: Places) -> Policy:
     """As `policy_of`, for a daemon: with a policy that cannot be used it comes up as well, and denies everything."""
     try:

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from tests.lab.support.doctors import Document, found, not_checked
-from tests.lab.support.people import daemon, keeper, leave, rows, up
+from tests.lab.support.people import daemon, keeper, leave, rows, spec, up
 from tests.lab.support.shared import shared_server, system, tidy
 from tests.lab.support.users import User
 from tests.support.waiting import wait_for
 
 #: What the machines of the lab lack, whatever is done.
 LACKED = {"controllers"}
+POLICY = "/var/lib/corral/policy"
 
 
 @pytest.fixture
@@ -106,3 +107,59 @@ def test_without_the_daemon_it_is_said_what_could_not_be_told(server: None, ann:
     finally:
         system("systemctl", "start", "corral.service")
     assert {row["state"] for row in rows(ann)} == {"running"}
+
+
+def test_what_is_wrong_with_the_server_as_such_is_told_with_what_helps(server: None, ann: User, ben: User) -> None:
+    # A team from before somebody became a member goes on, and nothing shows it any more.
+    own = f"{ann.home}/.local/state/corral"
+    file = f"{up_in_own(ann, own)}/corral.toml"
+    document = doctor(ann)
+    (found_own,) = found(document, "own_instances")
+    assert (found_own["teams"], f"CORRAL_HOME={own} corral down -t mine" in found_own["remedy"]) == (["mine"], True)
+    assert found(doctor(None), "own_instances", user="ann")
+    assert "beside the shared server: mine" in ann.run("corral", "ps").stderr
+    again = system("corral", "member", "add", "ann", "--json").stdout
+    assert "beside the shared server: mine" in json.loads(again)["notes"][0]
+    ann.run("corral", "down", "-f", file, env={"CORRAL_HOME": own})
+    ann.run("corral", "daemon", "stop", env={"CORRAL_HOME": own})
+    system("rm", "-r", f"{ann.home}/mine", f"{ann.runtime_dir}/corral")
+    assert not found(doctor(ann), "own_instances")
+
+    # Who is removed by force leaves a team that nobody reaches.
+    up(ben, "mill")
+    said = system("corral", "member", "rm", "ben", "--force").stderr
+    assert "can end as long as ben is no member: mill" in said
+    (left,) = found(doctor(None), "members")
+    assert (left["team"], left["user"]) == ("mill", "ben")
+    refused = system("corral", "down", "-t", "mill", check=False)
+    assert "sudo corral member add ben --role ROLE" in refused.stderr, refused.stderr
+    system("corral", "member", "add", "ben", "--role", "junior")
+    system("corral", "down", "-t", "mill")
+    assert not found(doctor(None), "members")
+
+    # With a policy that cannot be used everything is denied.
+    system("install", "--directory", "--owner=root", "--mode=0755", POLICY)
+    try:
+        with open(f"{POLICY}/rules.rego", "w") as rules:
+            rules.write("package corral\n\ndeny[\n")
+        os.chmod(f"{POLICY}/rules.rego", 0o644)
+        system("systemctl", "restart", "corral.service")
+        for person in (ann, None):
+            document = doctor(person)
+            (problem,) = found(document, "policy")
+            assert (document["healthy"], "rules.rego" in problem["message"]) == (False, True)
+            assert "sudo corral policy test /var/lib/corral/policy" in problem["remedy"]
+        shown = system("corral", "doctor", check=False).stdout
+        assert shown.count("no_policy") == 1, shown
+        checked = system("corral", "host", "setup", "--check", check=False)
+        assert (checked.returncode, "rules.rego" in checked.stderr) == (3, True), checked.stderr
+    finally:
+        system("rm", "-r", POLICY)
+        system("systemctl", "restart", "corral.service")
+
+
+def up_in_own(user: User, home: str) -> str:
+    """A team `mine` in an instance of the user's own; the directory of its file."""
+    directory = spec(user, "mine", '[team]\nname = "mine"\n[agents.a]\ncommand = ["sleep", "1000"]\n')
+    user.run("corral", "up", cwd=directory, env={"CORRAL_HOME": home})
+    return directory

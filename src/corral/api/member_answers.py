@@ -38,6 +38,7 @@ class MemberChanged(Answer, frozen=True):
     group: Annotated[str, Meta(description="the group of the operating system that the role is for")]
     member: Member
     before: Annotated[Member | None, Meta(description="the record that there was")]
+    left_up: Annotated[list[str], Meta(description="teams of whoever was removed by force that are up all the same")]
 
 
 def member(known: members.Members, one: rules.Member) -> Member:
@@ -67,6 +68,7 @@ def changed(known: members.Members, done: members.Changed, *, dry_run: bool) -> 
         group=group_of(done.member.role),
         member=member(known, done.member),
         before=None if done.before is None else member(known, done.before),
+        left_up=list(done.left_up),
     )
 
 

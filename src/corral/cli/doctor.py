@@ -56,10 +56,15 @@ def lines(result: Record, *, colour: bool = False, columns: int | None = None) -
     fine = [_title(check) for check in checked if check.get("done") and check.get("check") not in found]
     if fine:
         text += _broken(f"  {paint('✓', GREEN, colour)} fine: ", 10, ", ".join(fine), columns)
+    # One reason mostly stands in the way of several checks.
+    undone: dict[str, list[str]] = {}
     for check in checked:
         if not check.get("done"):
-            start = f"  ? {padded(_title(check), width)}  "
-            text += _broken(start, len(start), f"not all could be checked: {plain(str(check.get('why')))}", columns)
+            undone.setdefault(plain(str(check.get("why"))), []).append(_title(check))
+    for why, titles in undone.items():
+        start = f"  ? {padded(titles[0], width)}  "
+        more = f" (nor {', '.join(titles[1:])})" if titles[1:] else ""
+        text += _broken(start, len(start), f"not all could be checked{more}: {why}", columns)
     return text
 
 

@@ -22,7 +22,7 @@ def setup(invocation: Invocation) -> int:
     if plan.unseen:
         remark(f"corral: {plain(plan.unseen)}")
     if check:
-        return _checked(plan.steps, as_json=invocation.json)
+        return _checked(plan, as_json=invocation.json)
     _show(plan.steps, invocation, nothing="this host is set up: there is nothing to do")
     _carry_out(plan, invocation, look="--check to only look")
     if invocation.json:
@@ -47,11 +47,14 @@ def remove(invocation: Invocation) -> int:
     return 0
 
 
-def _checked(steps: "Sequence[Step]", *, as_json: bool) -> int:
+def _checked(plan: "Plan", *, as_json: bool) -> int:
+    steps = plan.steps
     if as_json:
-        write_json({"ready": not steps, "missing": [step.as_json() for step in steps]})
+        trouble = [{"message": message, "remedy": remedy} for message, remedy in plan.trouble]
+        ready = not steps and not trouble
+        write_json({"ready": ready, "missing": [step.as_json() for step in steps], "trouble": trouble})
     elif not steps:
-        say("this host is set up: nothing is missing")
+        say("this host is set up: nothing is missing" if not plan.trouble else "nothing is missing")
     else:
         list_steps(steps)
     if steps:
@@ -62,6 +65,9 @@ def _checked(steps: "Sequence[Step]", *, as_json: bool) -> int:
             f"this host is not set up: {len(steps)} step{'s are' if len(steps) > 1 else ' is'} missing",
             f"sudo corral host setup does {'them' if len(steps) > 1 else 'it'}, after it has shown the plan",
         )
+    if plan.trouble:
+        messages, remedies = zip(*plan.trouble, strict=True)
+        raise NotFoundError("; ".join(messages), "; ".join(remedies))
     return 0
 
 
@@ -112,7 +118,8 @@ SETUP = Command(
         "units of the daemon and of keepers, and the privileged helper with its sudoers file, which visudo must\n"
         "take before anything is changed. Turns linger on for members. The plan is shown first; what is as it\n"
         "should be is left alone, so it can be run again at any time, also after it was interrupted. Run as root.\n"
-        "Exit code 0 if the host is set up, 3 if --check finds something missing, 4 if it is refused."
+        "Exit code 0 if the host is set up, 3 if --check finds something missing, a service that does not stay up or\n"
+        "a policy that cannot be used, 4 if it is refused."
     ),
     examples=(
         ("sudo corral host setup", "show the plan, ask, do it"),

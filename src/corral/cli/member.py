@@ -46,7 +46,7 @@ def add(invocation: Invocation) -> int:
     if not _does_accounts(places):
         _do_record(note, record, invocation)
         return _tell(told, note, [], invocation)
-    from corral.wiring_members import plan_joining, see
+    from corral.wiring_members import own_instance_of, plan_joining, see
 
     before, group = see(user), str(told["group"])
     plan = plan_joining(before, group, note, record, _of(told["member"]), _of(told["before"]))
@@ -55,6 +55,7 @@ def add(invocation: Invocation) -> int:
     if not dry_run and not note:
         record()
     notes = [] if dry_run else remarks(before, see(user), _of(told["member"]))
+    notes += own_instance_of(user)
     return _tell(told, plan.steps, notes, invocation)
 
 
@@ -79,14 +80,14 @@ def remove(invocation: Invocation) -> int:
             raise absent
         _do_record(forget, record, invocation)
         left = f"{user} may be in the group {told['group']} and linger: sudo corral member rm {user} undoes that too"
-        return _tell(told, forget, [] if dry_run else [left], invocation)
+        return _tell(told, forget, _left_up(told) + ([] if dry_run else [left]), invocation)
     from corral.wiring_members import plan_leaving, see
 
     plan = plan_leaving(see(user), forget, record, _of(told["member"]))
     if absent is not None and not plan.steps:
         raise absent
     _carry_out(plan, invocation)
-    return _tell(told, plan.steps, [], invocation)
+    return _tell(told, plan.steps, _left_up(told), invocation)
 
 
 def list_(invocation: Invocation) -> int:
@@ -160,6 +161,19 @@ def _noting(told: Record) -> "list[Step]":
     assert isinstance(member, dict)
     why = f"{_described(before)} until now" if isinstance(before, dict) else "no member yet"
     return [Step(NOTE_MEMBER, str(member["user"]), f"note {member['user']} as {_described(member)}", why)]
+
+
+def _left_up(told: Record) -> list[str]:
+    """What whoever forces it has to know: whose teams nobody reaches any more, and what brings them down."""
+    teams, member = told.get("left_up"), told["member"]
+    if not isinstance(teams, list) or not teams or not isinstance(member, dict):
+        return []
+    user, of = member["user"], f" --of {member['of']}" if member["of"] else ""
+    return [
+        f"still up, with agents of {user} that nobody can end as long as {user} is no member: {_shown(teams)}",
+        f"to take them down: sudo corral member add {user} --role {member['role']}{of}; "
+        f"sudo corral down --team {teams[0]}; sudo corral member rm {user}",
+    ]
 
 
 def _forgetting(user: str) -> "list[Step]":
@@ -273,7 +287,8 @@ REMOVE = Command(
     description=(
         "Run as root, it has the daemon forget the member, takes the user out of the group, stops their keeper, and\n"
         "turns linger off if Corral turned it on. Whoever is not root does the first of it. Accounts and files stay.\n"
-        "Refused while teams of theirs are up, and while they have users of agents."
+        "Refused while teams of theirs are up, and while they have users of agents. With --force those teams stay up,\n"
+        "and are named, with what takes them down."
     ),
     examples=(
         ("sudo corral member rm ben", "show the plan, do it"),

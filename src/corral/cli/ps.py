@@ -167,7 +167,7 @@ def run(invocation: Invocation) -> int:
             who = "1 agent waits" if waiting == "1" else f"{waiting} agents wait"
             sys.stdout.write(paint(f"{who} for you: corral inbox", YELLOW, takes_colour(sys.stdout)) + "\n")
     else:
-        remark("no team is up")
+        _say_nothing_is_up(places, "no team is up")
     return 0
 
 
@@ -186,8 +186,16 @@ def _nothing(places: "Places", team: "str | None", as_json: bool, quiet: bool) -
     if as_json:
         sys.stdout.write("[]\n")
     elif not quiet:
-        remark(error.message)
+        _say_nothing_is_up(places, error.message)
     return 0
+
+
+def _say_nothing_is_up(places: "Places", words: str) -> None:
+    remark(words)
+    if places.of_host:
+        from corral.cli.beside import remark_on_own_instance
+
+        remark_on_own_instance(places)
 
 
 def _names(agents: "Sequence[Agent]") -> "list[str]":

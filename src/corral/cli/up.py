@@ -62,6 +62,10 @@ def run(invocation: Invocation) -> int:
         write_json(result)
     else:
         plan.show(result)
+        if places.of_host:
+            from corral.cli.beside import remark_on_own_instance
+
+            remark_on_own_instance(places)
     _raise_failures(result)
     if invocation.number("wait") is not None and not dry_run:
         _raise_pending(result)

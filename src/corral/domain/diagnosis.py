@@ -47,7 +47,10 @@ CHECKS = (
 JOURNAL = "journal"
 #: Of a shared server alone: what nobody could look at, because it is others'.
 OTHER_USERS = "other_users"
-_ORDER = (*CHECKS, OTHER_USERS, JOURNAL)
+#: Of a shared server alone: the policy, whose teams are up, and what is up beside it in instances of members' own.
+POLICY, MEMBERS, OWN_INSTANCES = "policy", "members", "own_instances"
+OF_SHARED = (POLICY, MEMBERS, OWN_INSTANCES)
+_ORDER = (*CHECKS, *OF_SHARED, OTHER_USERS, JOURNAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

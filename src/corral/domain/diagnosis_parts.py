@@ -6,10 +6,10 @@ could not be looked at is said, and is not taken for well.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from corral.domain.diagnosis import JOURNAL, OTHER_USERS, Finding, Report, in_order
+from corral.domain.diagnosis import JOURNAL, OF_SHARED, OTHER_USERS, OWN_INSTANCES, POLICY, Finding, Report, in_order
 
 #: What is the host's, and nobody's part of it.
 OF_THE_HOST = frozenset(("daemon", "tmux", "disk", "cgroups"))
@@ -17,6 +17,9 @@ OF_THE_HOST = frozenset(("daemon", "tmux", "disk", "cgroups"))
 OF_ANOTHER = frozenset(
     "keeper ghost_servers lost_sessions stray_sessions orphans transitions scopes sockets worktrees".split()
 )
+#: What is looked at of the server as such for a member: whose teams are up beside theirs is not theirs to know.
+OF_CALLER = (POLICY, OWN_INSTANCES)
+_OF = "of "
 #: Said to a member, who sees no part but its own.
 UNSEEN = "what other users run on this host only they themselves, and root, can look at: sudo corral doctor"
 
@@ -29,11 +32,23 @@ def part(report: Report, checks: Collection[str]) -> Report:
     )
 
 
+def _told_once(whys: Sequence[str]) -> list[str]:
+    """Each reason once, with all the users of whom it is one."""
+    users: dict[str, list[str]] = {}
+    for why in whys:
+        named, found, rest = why.removeprefix(_OF).partition(": ")
+        of_somebody = why.startswith(_OF) and found
+        names = users.setdefault(rest if of_somebody else why, [])
+        if of_somebody and named not in names:
+            names.append(named)
+    return [f"{_OF}{', '.join(names)}: {why}" if names else why for why, names in users.items()]
+
+
 def of_user(report: Report, user: str) -> Report:
     """The part of another user: each finding names whose it is, and is that user's to heal."""
     return Report(
         findings=[_of_user(one, user) for one in report.findings],
-        not_checked={check: f"of {user}: {why}" for check, why in report.not_checked.items()},
+        not_checked={check: f"{_OF}{user}: {why}" for check, why in report.not_checked.items()},
     )
 
 
@@ -44,14 +59,19 @@ def _of_user(one: Finding, user: str) -> Finding:
     )
 
 
-def together(reports: Sequence[Report], unseen: Sequence[str]) -> Report:
-    """One report of all parts. `unseen` says which parts nobody looked at, and why."""
+def of_server(findings: Sequence[Finding], not_checked: Mapping[str, str]) -> Report:
+    """What is the server's as such."""
+    return Report(findings=findings, not_checked=not_checked)
+
+
+def together(reports: Sequence[Report], unseen: Sequence[str], also: Sequence[str] = OF_SHARED) -> Report:
+    """One report of all parts. `unseen` says which parts nobody looked at, and why; `also` are checks of the server."""
     not_checked: dict[str, list[str]] = {OTHER_USERS: list(unseen)} if unseen else {}
     for report in reports:
         for check, why in report.not_checked.items():
             not_checked.setdefault(check, []).append(why)
     return Report(
         findings=in_order([one for report in reports for one in report.findings]),
-        not_checked={check: "; ".join(dict.fromkeys(whys)) for check, whys in not_checked.items()},
-        also=(OTHER_USERS,),
+        not_checked={check: "; ".join(_told_once(whys)) for check, whys in not_checked.items()},
+        also=(*also, OTHER_USERS),
     )

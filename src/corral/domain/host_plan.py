@@ -105,6 +105,8 @@ class ServiceSeen:
     no_socket: bool = False
     #: What is where units of keepers find which instance they are of.
     for_keepers: PathSeen | None = _FOR_KEEPERS
+    #: How often the manager has started it again by itself, if it is not up for all that.
+    restarts: int = 0
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,28 @@ def setup(wanted: Layout, seen: Seen) -> list[Step]:
     steps.extend(_service(seen.service, {step.subject for step in written}, rights_changed=regrouped))
     steps.extend(_people(seen, KEEPER_SERVICE_FILE in {step.subject for step in written if step.why != "missing"}))
     return steps
+
+
+def trouble(service: ServiceSeen, policy: str) -> list[tuple[str, str]]:
+    """What keeps a host from working that no set-up puts right: what, and what helps. `policy` is what is wrong with
+    the policy, if something is.
+    """
+    found = []
+    if service.restarts:
+        found.append(
+            (
+                f"{SERVICE} does not stay up: it was started again {service.restarts} times",
+                f"journalctl --unit {SERVICE} says why; config.toml in {HOME} is read when it starts",
+            )
+        )
+    if policy:
+        found.append(
+            (
+                f"the policy cannot be used, so everything is denied: {policy}",
+                f"mend it; sudo corral policy test {HOME}/policy tries it; then sudo systemctl restart {SERVICE}",
+            )
+        )
+    return found
 
 
 def refuse_obstacles(steps: Sequence[Step]) -> None:

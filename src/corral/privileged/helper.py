@@ -82,10 +82,11 @@ EXIT_CODES = {FAILED: 1, WRONG_USE: 2, REFUSED: 4}
 class Stop(Exception):  # noqa: N818 - it is how the helper says no
     """The request is not done. `code` is one of `EXIT_CODES`; the message is for whoever asked."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, remedy: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.remedy = remedy
 
 
 def main() -> int:
@@ -106,7 +107,7 @@ def main() -> int:
         answer = {"ok": True, **perform(request)}
         code = 0
     except Stop as stop:
-        answer = {"ok": False, "error": {"code": stop.code, "message": stop.message, "remedy": ""}}
+        answer = {"ok": False, "error": {"code": stop.code, "message": stop.message, "remedy": stop.remedy}}
         code = EXIT_CODES[stop.code]
     except (OSError, KeyError) as error:
         answer = {"ok": False, "error": {"code": FAILED, "message": f"{asked}: {error}", "remedy": ""}}
@@ -203,7 +204,11 @@ def served(name: str) -> pwd.struct_passwd:
     if any(user.pw_uid in numbers for numbers in NOT_PEOPLE):
         raise Stop(REFUSED, f"{name} is nobody's account")
     if not {grp.getgrnam(group).gr_gid for group in GROUPS} & set(os.getgrouplist(name, user.pw_gid)):
-        raise Stop(REFUSED, f"{name} is neither in the group " + " nor in ".join(GROUPS))
+        raise Stop(
+            REFUSED,
+            f"{name} is neither in the group " + " nor in ".join(GROUPS),
+            f"sudo corral member add {name} --role ROLE lets {name} in again; then corral down takes down what is up",
+        )
     return user
 
 

@@ -32,6 +32,8 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
     member: Member
     before: Member | None = None
     account: Account | None = None
+    #: Teams of whoever was removed that are up all the same.
+    left_up: tuple[str, ...] = ()
 
 
 class Members:
@@ -126,13 +128,20 @@ class Members:
         """Have somebody be no member any more. Refused while teams of theirs are up, unless it is forced."""
         async with self._changing:
             await may_go_on()
-            member = rules.leave(self._known, user, self._busy(user), force=force)
+            busy = self._busy(user)
+            member = rules.leave(self._known, user, busy, force=force)
             if not dry_run:
                 await self._commit(who, REMOVED, member, member)
                 del self._known[user]
                 self._former[user] = member.uid
                 self._changed()
-            return Changed(change=REMOVED, member=member, before=member, account=self._accounts.find(user))
+            return Changed(
+                change=REMOVED,
+                member=member,
+                before=member,
+                account=self._accounts.find(user),
+                left_up=tuple(sorted(set(busy))),
+            )
 
     def _changed(self) -> None:
         self.version += 1

@@ -55,6 +55,11 @@ class TestHelper:
         with pytest.raises(kind, match="ann is nobody") as caught:
             self.ask(helper(asked(answer, tmp_path / "asked")))
         assert type(caught.value) is kind
+        assert caught.value.remedy.startswith("journalctl")
+        answer = {"ok": False, "error": {"code": code, "message": "ann is nobody", "remedy": "let her in"}}
+        with pytest.raises(kind) as caught:
+            self.ask(helper(asked(answer, tmp_path / "asked")))
+        assert caught.value.remedy == "let her in"
 
     @pytest.mark.parametrize("script", ["", "print('[]')", "print('{}')", "print('x' * 100000)"])
     def test_an_answer_that_is_none(self, script: str) -> None:

@@ -13,7 +13,7 @@ from corral.cli.command import Command
 from corral.cli.parse import parse
 from corral.domain.diagnosis_facts import Records
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
-from corral.domain.host_plan import ADD_GROUP, Step
+from corral.domain.host_plan import ADD_GROUP, ServiceSeen, Step, trouble
 from corral.wiring_host import Plan
 
 STEP = Step(ADD_GROUP, "corral", "add the system group corral", "missing")
@@ -55,8 +55,23 @@ def test_check_only_says_what_is_missing(hands: Doing, capsys: pytest.CaptureFix
     with pytest.raises(NotFoundError):
         run(host.SETUP, "--check", "--json")
     document = json.loads(capsys.readouterr().out)
-    assert document == {"ready": False, "missing": [STEP.as_json()]}
+    assert document == {"ready": False, "missing": [STEP.as_json()], "trouble": []}
     assert hands.done == []
+
+
+def test_check_says_what_keeps_a_host_from_working_that_lacks_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = Plan([], [], Doing(), trouble(ServiceSeen(active=True, restarts=4), "rules.rego:3: expected }"))
+    monkeypatch.setattr(wiring_host, "plan_setup", lambda *_, **__: plan)
+    with pytest.raises(NotFoundError) as found:
+        run(host.SETUP, "--check", "--json")
+    assert "does not stay up: it was started again 4 times" in found.value.message
+    assert "everything is denied: rules.rego:3" in found.value.message
+    assert "journalctl --unit corral.service" in found.value.remedy
+    document = json.loads(capsys.readouterr().out)
+    assert (document["ready"], document["missing"], len(document["trouble"])) == (False, [], 2)
+    assert trouble(ServiceSeen(active=True), "") == []
 
 
 def test_the_plan_is_shown_before_it_is_done(hands: Doing, capsys: pytest.CaptureFixture[str]) -> None:

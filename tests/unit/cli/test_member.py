@@ -158,6 +158,27 @@ def test_the_daemon_forgets_first_then_the_account_is_as_any_other(
     assert server.last.query == {"force": ["1"]}
 
 
+def test_whoever_forces_it_is_told_what_stays_up_and_what_takes_it_down(
+    corral: Corral, server: FakeDaemon, accounts: Accounts
+) -> None:
+    accounts.seen = JOINED
+    removed = {"change": "removed", "dry_run": False, "group": MEMBERS, "member": ANN, "before": ANN}
+    server.answer("DELETE", PATH, document({**removed, "left_up": ["cash", "shop"]}))
+    said = corral("member", "rm", "ann", "--force").err
+    assert "still up, with agents of ann that nobody can end as long as ann is no member: cash shop" in said
+    assert "sudo corral member add ann --role senior; sudo corral down --team cash; sudo corral member rm ann" in said
+
+
+def test_teams_in_an_instance_from_before_are_told_of(
+    corral: Corral, server: FakeDaemon, accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wiring_members, "own_instance_of", lambda user: [f"{user}'s team is up", "take it down"])
+    assert corral("member", "add", "ann", "--role", "senior", "--json").json["notes"] == [
+        "ann's team is up",
+        "take it down",
+    ]
+
+
 def test_what_an_interrupted_removal_left_is_removed(corral: Corral, server: FakeDaemon, accounts: Accounts) -> None:
     server.answer("DELETE", PATH, refusal(404, "not_found", "ann is no member of this host", ""))
     accounts.seen = JOINED

@@ -84,8 +84,9 @@ def test_a_name_that_the_system_takes_for_another_is_not(know: Callable[..., Non
 
 def test_who_is_in_none_of_the_groups_is_not(know: Callable[..., None]) -> None:
     know(account(), groups=[0, GROUPS["corral"]])
-    with refusal("is neither in the group corral-members nor in corral-agents"):
+    with refusal("is neither in the group corral-members nor in corral-agents") as refused:
         helper.served("ann")
+    assert "sudo corral member add ann" in refused.value.remedy
 
 
 # For which group

@@ -131,8 +131,8 @@ def test_teams_that_are_up_hold_their_owner_and_those_that_their_agents_run_as(t
         await one.members.remove(ROOT, "agent-builder", force=True)
         with pytest.raises(RefusedError, match="teams of ann are up: shop"):
             await one.members.remove(ROOT, "ann", force=False)
-        await one.members.remove(ROOT, "ann", force=True)
-        assert one.members.all() == []
+        gone = await one.members.remove(ROOT, "ann", force=True)
+        assert (gone.left_up, one.members.all()) == (("shop",), [])
 
     play(tmp_path, act)
 

@@ -38,7 +38,7 @@ from corral.places import Places
 _LARGEST = 1 << 20
 _RUNTIMES = "/run/user"
 _LINGERING = "/var/lib/systemd/linger"
-_PROPERTIES = "LoadState,UnitFileState,ActiveState,NeedDaemonReload,ActiveEnterTimestampMonotonic"
+_PROPERTIES = "LoadState,UnitFileState,ActiveState,NeedDaemonReload,ActiveEnterTimestampMonotonic,NRestarts"
 
 
 def look(wanted: Layout, members: Mapping[str, tuple[int, str]] | None = None) -> Seen:
@@ -124,6 +124,7 @@ def _service() -> ServiceSeen:
         open_socket=_open_socket(),
         no_socket=found.get("ActiveState") == "active" and not os.path.lexists(SOCKET),
         for_keepers=_path(KEEPER_SETTINGS),
+        restarts=int(found.get("NRestarts") or 0) if found.get("ActiveState") == "activating" else 0,
     )
 
 

@@ -18,6 +18,7 @@ log = logging.getLogger("corral.daemon")
 _SECONDS = 75.0
 _AT_ONCE = 4
 _LONGEST_ANSWER = 65536
+_MORE = "journalctl -t corral-helper has more; sudo corral host setup --check"
 _ERRORS: Mapping[str, type[CorralError]] = {"refused": RefusedError, "wrong_use": WrongUseError}
 
 
@@ -57,9 +58,10 @@ def _read(output: bytes, said: str) -> Mapping[str, object]:
             return dict(answer)
         error = answer["error"]
         kind, message = _ERRORS.get(error["code"], CorralError), str(error["message"])
+        remedy = str(error["remedy"]) or _MORE
     except (ValueError, KeyError, TypeError):
         raise _silent(said.strip()[-300:] or "it said nothing that can be read") from None
-    raise kind(f"the helper of this host: {message}", "journalctl -t corral-helper has more; corral host setup --check")
+    raise kind(f"the helper of this host: {message}", remedy)
 
 
 def _silent(why: str) -> UnavailableError:
