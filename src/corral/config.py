@@ -14,13 +14,17 @@ from corral.domain.errors import RefusedError
 from corral.domain.policy_settings import PolicySettings, settings_of
 from corral.domain.recording import RecordingTerms, default_terms
 from corral.domain.recording_terms import read_terms as read_recording_terms
+from corral.domain.spec_problems import Problems
 from corral.domain.spec_syntax import load
+from corral.domain.spec_table import Table
 from corral.domain.spec_text import MAX_BYTES, decode
 from corral.places import Places
 
 if TYPE_CHECKING:
     from corral.domain.identity_terms import IdentityTerms
     from corral.domain.listen_settings import ListenSettings
+
+_TABLES = ("audit", "identity", "listen", "policy", "recording")
 
 
 def audit_terms(places: Places) -> AuditTerms:
@@ -76,4 +80,13 @@ def _text(places: Places) -> str | None:
             f"{path} could have been written by others (uid {info.st_uid}, mode {stat.S_IMODE(info.st_mode):04o})",
             f"look what it says, then: chown {max(places.writers)} {path}; chmod go-w {path}",
         )
-    return decode(data, path)
+    text = decode(data, path)
+    _refuse_unknown_tables(path, text)
+    return text
+
+
+def _refuse_unknown_tables(path: str, text: str) -> None:
+    """One that is misspelt would be read by nobody: what it says would hold for nothing, without a word."""
+    problems = Problems(path, text)
+    Table(problems, (), load(text, path)).only(_TABLES)
+    problems.raise_if_any()

@@ -10,8 +10,10 @@ from corral.cli.table import lines
 from corral.client.answers import Record, ask, ask_for_list
 from corral.client.start import ensure_daemon
 from corral.client.wire import is_remote, somebody_listens, target
+from corral.domain import host_names
 from corral.domain.errors import NotFoundError, RefusedError, UnavailableError
 from corral.domain.host_names import SERVICE_FILE
+from corral.peer import user_name
 from corral.places import Places
 
 TYPE_CHECKING = False
@@ -127,6 +129,13 @@ def _host() -> Places:
     places = Places.from_environment()
     if places.of_host:
         ensure_daemon(places)
+    elif _is_no_member():
+        user = user_name(os.getuid())
+        raise UnavailableError(
+            f"this machine is a shared server, and {user} is no member of it",
+            f"root or an owner lets you in: sudo corral member add {user} --role ROLE; "
+            "sudo corral member ls shows who is",
+        )
     elif not somebody_listens(places):
         if os.path.exists(SERVICE_FILE) and not os.environ.get("CORRAL_HOME"):
             raise UnavailableError(
@@ -138,6 +147,14 @@ def _host() -> Places:
             "members are of a shared server, which sudo corral host setup makes",
         )
     return places
+
+
+def _is_no_member() -> bool:
+    """This is a shared server whose door is shut for the caller, who names no other instance: not even one's own counts
+    here, since nobody else is in that.
+    """
+    named = is_remote() or os.environ.get("CORRAL_HOME") or os.environ.get("CORRAL_RUNTIME_DIR")
+    return not named and os.path.exists(SERVICE_FILE) and os.path.lexists(host_names.SOCKET)
 
 
 def _does_accounts(places: Places) -> bool:

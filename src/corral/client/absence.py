@@ -2,6 +2,7 @@
 
 import os
 
+from corral.domain import host_names
 from corral.domain.errors import CorralError, NotFoundError, UnavailableError
 
 TYPE_CHECKING = False
@@ -23,7 +24,11 @@ def has_history(places: "Places") -> bool:
 
 
 def _is_closed(places: "Places") -> bool:
-    return places.of_host and os.path.isdir(places.home) and not os.access(places.home, os.X_OK)
+    return (
+        (places.of_host or places.home == host_names.HOME)
+        and os.path.isdir(places.home)
+        and not os.access(places.home, os.X_OK)
+    )
 
 
 def unreachable_daemon(places: "Places") -> int | None:
@@ -80,6 +85,12 @@ def error_of_absence(places: "Places") -> CorralError:
         return UnavailableError(
             f"the daemon (pid {pid}) is alive, but its socket {places.daemon_socket} is gone or not there yet",
             f"it ends by itself within ten seconds, then: {how_to_start(places)}",
+        )
+    if _is_closed(places) and not places.of_host:
+        return UnavailableError(
+            f"{places.home} is the home of this machine's shared server, and closed to you",
+            "unset CORRAL_HOME: members reach the server without it. Root or an owner lets others in: "
+            "sudo corral member add USER --role ROLE",
         )
     if nothing_is_up(places):
         return NotFoundError("no team is up", "corral up starts the team of a corral.toml")

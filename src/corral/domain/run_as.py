@@ -30,7 +30,8 @@ def check(
         return
     if not groups:
         raise RefusedError(
-            f"{agent}: there is no user {user} on this host", f"sudo useradd --create-home {user} makes one"
+            f"{agent}: there is no user {user} on this host",
+            f"sudo useradd --create-home {user}, then {_member_add(user, owner)}",
         )
     if MEMBERS in groups:
         raise RefusedError(
@@ -39,15 +40,22 @@ def check(
         )
     if AGENTS not in groups:
         raise RefusedError(
-            f"{agent}: {user} is not a user for agents", f"an administrator says so: sudo usermod -aG {AGENTS} {user}"
+            f"{agent}: {user} is not a user for agents",
+            f"an administrator makes it one of {owner}: {_member_add(user, owner)}",
         )
     if own_group != user:
         raise RefusedError(
             f"{agent}: the first group of {user} is {own_group or 'unknown'}: who may use it cannot be told",
-            f"it needs a group of its own: sudo groupadd {user} && sudo usermod -g {user} {user}",
+            f"it needs a group of its own: sudo groupadd {user} && sudo usermod -g {user} {user}; "
+            f"then {_member_add(user, owner)}",
         )
     if user not in owners_groups:
         raise RefusedError(
             f"{agent}: {owner} may not have agents run by {user}",
-            f"an administrator allows it by that user's group: sudo usermod -aG {user} {owner}",
+            f"an administrator makes it one of {owner}: {_member_add(user, owner)}; if it is to stay somebody else's, "
+            f"{owner} needs one of their own",
         )
+
+
+def _member_add(user: str, owner: str) -> str:
+    return f"sudo corral member add {user} --role agent --of {owner}"

@@ -255,6 +255,15 @@ def test_on_a_host_that_does_not_serve_me_that_is_told(
     outcome = corral("member", "ls", "--json")
     assert outcome.code == 6
     assert "sudo corral member ls" in outcome.error["remedy"]
+    door = own_directory / "shut.sock"
+    door.touch()
+    monkeypatch.setattr(host_names, "SOCKET", str(door))
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    # Also with a daemon of one's own that listens.
+    monkeypatch.setattr(member, "somebody_listens", lambda _: True)
+    outcome = corral("member", "ls", "--json")
+    assert (outcome.code, "a shared server, and" in outcome.error["message"]) == (6, True)
+    assert "sudo corral member add" in outcome.error["remedy"]
 
 
 def test_the_policy_of_a_host_is_asked_by_its_daemon(corral: Corral, server: FakeDaemon) -> None:

@@ -39,3 +39,14 @@ def test_of_a_shared_server_it_is_root_who_starts_the_daemon(used: Places, monke
     assert isinstance(error, UnavailableError)
     assert error.message == "the daemon of this host is not running; agents may be"
     assert error.remedy == "sudo systemctl start corral.service"
+
+
+def test_the_home_of_a_shared_server_that_is_closed_is_not_taken_for_empty(
+    used: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corral.client.absence.host_names.HOME", used.home)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    error = error_of_absence(used)
+    assert isinstance(error, UnavailableError)
+    assert "shared server, and closed to you" in error.message
+    assert "sudo corral member add" in error.remedy

@@ -25,6 +25,8 @@ _MOST_FILES, _MOST_BYTES = 200, 1 << 20
 _TEST_FILE = "_test.rego"
 #: The first statement of a file; nothing but comments may be before it.
 _PACKAGE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*package[ \t]+(\S+)")
+#: What stands below `tables` in the data of a host.
+_NAMES_OF_TABLES = ("roles", "acts", "scopes", "verbs", "modes", "teams")
 _LAYOUT = "docs/howto/policy.md tells which files a policy has"
 
 
@@ -140,6 +142,12 @@ def _own_data(directory: str) -> dict[str, object]:
             f"{os.path.join(directory, 'data.json')} has tables of teams",
             f"put what a team has of its own into {os.path.join(directory, 'teams', 'NAME', 'data.json')}",
         )
+    for name in _NAMES_OF_TABLES:
+        if name in data:
+            raise BadPolicyError(
+                f"{os.path.join(directory, 'data.json')} has {name} at the top, where nobody looks for them",
+                f"did you mean tables.{name}? Only the data.json of a team has roles at the top",
+            )
     return data
 
 

@@ -138,6 +138,7 @@ def test_tests_do_not_decide(tmp_path: Path) -> None:
         ({"data.json": "[" * 100_000}, "no JSON"),
         ({"data.json": '{"tables": {"roles": {"junior": {"grants": {"raed": []}}}}}'}, "the act 'raed'"),
         ({"data.json": '{"tables": {"teams": {"shop": {"observer": null}}}}'}, "has tables of teams"),
+        ({"data.json": '{"roles": {"junior": {"grants": {}}}}'}, "has roles at the top"),
         ({"teams/shop/data.json": '{"roles": {"obsrever": null}}'}, "the role 'obsrever'"),
         ({"own.rego": "allow := true\n"}, "has no package"),
         ({"teams/No_Team/own.rego": "package corral\n"}, "cannot be of a team"),
