@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from corral.cli import boot_unit
 from corral.cli.command import INTEGER, Command, Invocation, Option
-from corral.cli.output import say, write_json
+from corral.cli.output import remark, say, write_json
 from corral.cli.table import lines
 from corral.client.absence import error_of_absence, how_to_start, nothing_is_up, unreachable_daemon
 from corral.client.answers import Record, ask, ask_present_daemon
@@ -54,6 +54,8 @@ def stop(invocation: Invocation) -> int:
         say("the daemon is not running")
     else:
         say("the daemon has stopped" + ("" if nothing_is_up(places) else "; the agents stay up"))
+        if places.of_host:
+            remark(f"it starts again with: {how_to_start(places)}")
     return 0
 
 

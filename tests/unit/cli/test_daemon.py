@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from corral.cli import daemon as command
+from corral.cli.command import Invocation
 from corral.client import start
+from corral.domain import host_names
 from corral.places import Places
 from tests.unit.cli.conftest import Corral
 from tests.unit.client.fake_daemon import FakeDaemon, Request, document
@@ -128,3 +130,14 @@ def test_one_that_ends_while_it_is_asked_is_followed_by_another(
     assert (outcome.code, len(looks)) == ((0, 2) if ends else (6, 1))
     if ends:
         assert outcome.out == "the daemon runs, pid 42\n"
+
+
+def test_who_stops_the_daemon_of_a_shared_server_is_told_how_it_starts_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "_stop_and_wait", lambda _: True)
+    for runtime, told in ((host_names.RUNTIME, True), ("/run/other", False)):
+        invocation = Invocation(command.STOP)
+        invocation._places = Places("/nowhere", runtime)
+        assert command.stop(invocation) == 0
+        assert ("sudo systemctl start corral.service" in capsys.readouterr().err) == told

@@ -62,7 +62,7 @@ def test_check_only_says_what_is_missing(hands: Doing, capsys: pytest.CaptureFix
 def test_check_says_what_keeps_a_host_from_working_that_lacks_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan = Plan([], [], Doing(), trouble(ServiceSeen(active=True, restarts=4), "rules.rego:3: expected }"))
+    plan = Plan([], [], Doing(), trouble=trouble(ServiceSeen(active=True, restarts=4), "rules.rego:3: expected }"))
     monkeypatch.setattr(wiring_host, "plan_setup", lambda *_, **__: plan)
     with pytest.raises(NotFoundError) as found:
         run(host.SETUP, "--check", "--json")
