@@ -125,6 +125,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.service.port_blocks import PortBlocks
     from corral.service.processes import Processes
     from corral.service.recordings import Recordings
+    from corral.service.refusals import Refusals
     from corral.service.send_answers import through as answers_through
     from corral.service.send_prompts import through
     from corral.service.send_work import SendWork
@@ -148,9 +149,10 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         return Moment(wall=time.time(), monotonic=time.monotonic(), boot=boot)
 
     store = WitnessedStore(await SqliteStore.open(places.database))
-    audit = shared = network = None
+    audit = shared = network = refusals = None
     try:
         audit = await open_audit(places, store.instance, shared=decides)
+        refusals = None if audit is None else Refusals(audit)
         registry = Registry(store, time.time, places.at_rest_mark)
         await registry.load()
         helper = Helper()
@@ -242,6 +244,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             end=lambda: server.end(),
             busy=linger.busy,
             audit=audit,
+            refusals=refusals,
             callers=Callers(
                 registry,
                 KernelPeers(),
@@ -297,6 +300,8 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     finally:
         if network is not None:
             await network.close()
+        if refusals is not None:
+            await refusals.close()
         if shared is not None:
             await shared.policy.close()
         if audit is not None:

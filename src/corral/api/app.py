@@ -80,7 +80,7 @@ def make_app(services: Services) -> Router:
     )
     welcome = Welcome(services.registry, services.inbox, services.attendance)
     far = None if network is None else network.callers
-    identifying = Identifying(services.callers, services.audit, far, services.authority)
+    identifying = Identifying(services.callers, services.refusals, far, services.authority)
     return Router(
         [
             Route(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -10,20 +11,20 @@ from starlette.responses import Response
 from corral.api import answers, requests
 from corral.api.auditing import UNKNOWN, target
 from corral.api.router import Handler
-from corral.domain.audit import TCP, Actor
+from corral.domain.audit import TCP, Actor, Target
 from corral.domain.errors import DeniedError, RefusedError, UnauthorisedError
 from corral.domain.identity import CLAIMED, NOT_HEARD, PERSON, REFUSED, UNIT, Identity
 from corral.domain.records import NOBODY_KNOWN, Who
-from corral.service.audit import Audit
 from corral.service.authority import Authority
 from corral.service.callers import Callers
+from corral.service.refusals import RULE, Refusal, Refusals
 
 if TYPE_CHECKING:
     from corral.api.far import FarConnection
     from corral.service.far_callers import FarCallers
 
-#: The rule of the denials that are made here.
-RULE = "identity"
+#: What is said of refusals of somebody who is refused in very many ways at a time.
+_OTHERS = {"why": "for one reason or another, asking for one thing or another"}
 #: Where a caller says who it is, and shows its credential.
 _AGENT, _CREDENTIAL = b"x-corral-agent", b"x-corral-credential"
 #: Where somebody who asks over TCP shows a token.
@@ -47,13 +48,13 @@ class Identifying:
     def __init__(
         self,
         callers: Callers | None,
-        audit: Audit | None,
+        refusals: Refusals | None,
         far: FarCallers | None = None,
         authority: Authority | None = None,
     ) -> None:
         """`far` tells who asks over TCP, if anybody can; `authority` knows the members, if there are any."""
         self._callers = callers
-        self._audit = audit
+        self._refusals = refusals
         self._far = far
         self._authority = authority
 
@@ -124,19 +125,13 @@ class Identifying:
         who = requests.kernels_word(request)
         self._callers.refused(who, identity, verb, requests.caller_pid(request))
         answer, trace = answers.failure(_error(identity)), ""
-        if self._audit is not None:
+        if self._refusals is not None:
             from corral.api.said import said
 
-            noted = await self._audit.decided(
-                self._actor(who),
-                verb,
-                target(request),
-                allowed=False,
-                rule=RULE,
-                outcome=str(answer.status_code),
-                detail={"why": identity.why, **said(verb, request)},
-            )
-            trace = noted.trace
+            on, detail = target(request), {"why": identity.why, **said(verb, request)}
+            refusal = Refusal(who=self._actor(who), verb=verb, on=on, outcome=str(answer.status_code), detail=detail)
+            others = replace(refusal, verb=UNKNOWN, on=Target(), detail=_OTHERS)
+            trace = await self._refusals.tell(refusal, source=who.uid, kind=(verb, on, identity.why), others=others)
         return _traced(answer, trace)
 
     def _actor(self, who: Who, via: str = "") -> Actor:

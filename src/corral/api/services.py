@@ -25,6 +25,7 @@ from corral.service.msg import Msg
 from corral.service.port_blocks import PortBlocks
 from corral.service.processes import Processes
 from corral.service.recordings import Recordings
+from corral.service.refusals import Refusals
 from corral.service.sends import Sends
 from corral.service.sessions import Sessions
 from corral.service.stats import Stats
@@ -94,6 +95,8 @@ class Services:
     busy: Callable[[int], None]
     #: Where every request is written down; None if this instance keeps no audit trail.
     audit: Audit | None = None
+    #: What has refusals of those who are not believed in the trail; None if there is none.
+    refusals: Refusals | None = None
     #: Who tells whom it has before it; without it, agents are taken at their word.
     callers: Callers | None = None
     #: Members and policy of a shared server; None for an instance of one person.

@@ -26,6 +26,7 @@ from corral.domain.records import Who
 from corral.service.audit import Audit, Decision
 from corral.service.authority import SEES, Authority
 from corral.service.callers import Callers
+from corral.service.refusals import Refusals
 from tests.support.audit import note
 from tests.unit.api.deciding import ME, People, Scripted, decided
 from tests.unit.api.plausible import plausible
@@ -309,7 +310,7 @@ def test_who_is_not_believed_says_what_they_wanted_as_well_and_is_the_member_tha
     who = {requests.CALLER: me, requests.CONNECTION: None, requests.CONNECTED: 0.0}
     scope = {"type": "http", "query_string": b"dry_run=1", "headers": [], "state": who, "client": ("", 7)}
     authority = Authority(Scripted(lambda _: False), People("senior"))
-    identifying = Identifying(cast("Callers", Refusing()), cast("Audit", Trail()), None, authority)
+    identifying = Identifying(cast("Callers", Refusing()), Refusals(cast("Audit", Trail())), None, authority)
     request = Request({**scope, "path_params": {"user": "ben"}})
     answer = asyncio.run(_run(identifying("member_rm", handler), request))
     assert (answer.status_code, answer.headers["x-corral-trace"]) == (409, "0123")
