@@ -65,6 +65,11 @@ class PublicKeys:
     def __init__(self, keys: Iterable[Ed25519PublicKey]) -> None:
         self._keys = {key_id(key): key for key in keys}
 
+    @property
+    def ids(self) -> frozenset[str]:
+        """What statements call them."""
+        return frozenset(self._keys)
+
     def check(self, key: str, message: bytes, signature: bytes) -> bool:
         """True if one of these keys has this id and signed the message."""
         known = self._keys.get(key)

@@ -19,6 +19,10 @@ from corral.domain.errors import NotFoundError
 _LOOKS = 4
 _LARGEST_KEY = 4096
 _NOBODY = Writer()
+_NO_KEY = (
+    "signing.pub is gone, so no signature could be checked, and none counts: give the key that you kept, with --key; "
+    "or start the daemon again, which writes it anew from signing.key"
+)
 
 #: Lines of a file, and whether each has its end.
 Lines = Iterator[tuple[bytes, bool]]
@@ -61,6 +65,10 @@ def _once(directory: Directory, keys: PublicKeys, elsewhere: Elsewhere, writer: 
         verification.shipped(place, line)
     if said := elsewhere.remark():
         verification.remark(said)
+    if not keys.ids and any(
+        directory.size(segment_name(start, CHECKPOINTS)) for start in directory.numbers(CHECKPOINTS)
+    ):
+        verification.remark(_NO_KEY)
     files = _Files(directory, verification)
     for _, name, lines in files.of(directory.numbers(CHECKPOINTS), CHECKPOINTS, LONGEST_STATEMENT):
         for at, (line, ended) in enumerate(lines, 1):

@@ -107,6 +107,17 @@ def test_junk_in_the_place_of_the_public_key_has_a_remedy_that_works(trail: Path
     assert public_key(str(trail)) == kept.read_bytes()
 
 
+def test_a_public_key_that_is_gone_is_told_of_beside_what_could_not_be_checked(trail: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.pub"
+    (trail / "signing.pub").rename(kept)
+    report = verify(str(trail))
+    assert not report.ok
+    assert any("signing.pub is gone" in said and "--key" in said for said in report.remarks)
+    assert verify(str(trail), keys=[str(kept)]).ok
+    write(trail, 1)
+    assert verify(str(trail)).remarks == []
+
+
 @pytest.mark.parametrize("how", ["removed", "emptied", "shortened"])
 def test_the_daemon_knows_of_an_end_that_no_signature_vouches_for(tmp_path: Path, how: str) -> None:
     directory = tmp_path / "trail"
