@@ -205,8 +205,9 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         looking_after = LookingAfter(context, ledger, clock, holding, sends, notifier.tell)
         store.listen(looking_after.attendance.hear)
         store.listen(registry.hear)
+        authority = None if shared is None else authority_of(shared)
         if audit is not None:
-            hear_acts(store, audit)
+            hear_acts(store, audit, authority)
         members = None if shared is None else shared.members
         sessions = Sessions(context, ledger, notifier.tell, partial(owns, registry, members))
         await ledger.load()
@@ -255,7 +256,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
                 trust_user_units=door is not None and config.identity_terms(places).trust_user_units,
             ),
             shared=shared,
-            authority=None if shared is None else authority_of(shared),
+            authority=authority,
             network=network,
         )
         callers = services.callers

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from corral.adapters.audit.reading import Reader
     from corral.domain.audit_verify import Report, Writer
     from corral.service.audit import Audit
+    from corral.service.authority import Authority
     from corral.service.witness import WitnessedStore
 
 
@@ -43,11 +44,11 @@ async def open_audit(places: Places, instance: str, *, shared: bool = False) -> 
     return audit
 
 
-def hear_acts(store: WitnessedStore, audit: Audit) -> None:
-    """Have in the trail what Corral does by itself."""
+def hear_acts(store: WitnessedStore, audit: Audit, authority: Authority | None) -> None:
+    """Have in the trail what Corral does by itself, and what comes of requests later."""
     from corral.service.audit_acts import ActsOfCorral
 
-    store.listen(ActsOfCorral(audit).hear)
+    store.listen(ActsOfCorral(audit, None if authority is None else authority.caller).hear)
 
 
 def verify(path: str, *, shipped: str, configured: str, keys: list[str], writer: Writer) -> Report:

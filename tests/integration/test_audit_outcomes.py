@@ -1,5 +1,6 @@
 """What came of a request is in the audit trail once that is known: of streams and of work at their end, each agent."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from tests.support.audited import listed, start_audited
 from tests.support.instance import Instance
+from tests.support.merging import Merging
 
 pytestmark = pytest.mark.tmux
 
@@ -113,4 +115,51 @@ def test_a_restart_by_policy_is_in_the_trail_of_its_agent(audited: Instance) -> 
     assert verbs.count("agent.starting") == 2
     assert "up" in verbs
     assert "agent.started" in verbs
+    audited.run("down", "-t", "shop")
+
+
+def test_what_a_merge_did_is_in_the_trail_with_who_submitted_it_and_the_trace_of_that(
+    audited: Instance, own_directory: Path
+) -> None:
+    merging = Merging(audited, own_directory)
+    merging.up("test ! -e bad", "echo a gate speaks")
+    merging.commit("a", new="1\n")
+    merging.branch("wrong", {"bad": "1\n"})
+    merged, failed = merging.submit("--agent", "a"), merging.show(merging.queue("wrong"))
+    assert (merged["state"], failed["state"]) == ("merged", "failed")
+    entries = listed(audited, 3, "--verb", "merge.*")
+    assert [(entry["verb"], entry["outcome"], entry["on"]["agent"], entry["rule"]) for entry in entries] == [
+        ("merge.landing", "ok", "a", "queue"),
+        ("merge.merged", "ok", "a", "queue"),
+        ("merge.failed", "failed", "", "queue"),
+    ]
+    landed, refused = entries[1:]
+    assert landed["detail"].items() >= {"merge": merged["merge"], "target": "main", "commit": merged["commit"]}.items()
+    assert (landed["who"]["user"], landed["who"]["uid"]) == (merged["person"], os.getuid())
+    submits = listed(audited, 4, "--verb", "submit_merge")
+    assert [entry["trace"] for entry in (landed, refused)] == [
+        next(one["trace"] for one in submits if one["detail"].get("merge") == merge["merge"])
+        for merge in (merged, failed)
+    ]
+    assert "a gate speaks" not in str(entries)
+    # Of one that is tried again, what comes of it belongs to that request; also when another daemon does it.
+    again = audited.json("merge", "retry", failed["merge"])["merge"]
+    audited.run("daemon", "stop")
+    audited.run("daemon", "start")
+    assert merging.show(again)["state"] == "failed"
+    (*_, last) = listed(audited, 4, "--verb", "merge.*")
+    assert last["trace"] == listed(audited, 1, "--verb", "retry_merge")[0]["trace"]
+    audited.run("down", "-t", "shop")
+
+
+def test_a_first_prompt_is_in_the_trail_and_what_it_says_is_not(audited: Instance) -> None:
+    demo = f'["{sys.executable}", "-m", "corral", "demo-agent"]'
+    said = "say: somethingsecret"
+    audited.spec(f'[team]\nname = "shop"\n[agents.a]\ncommand = {demo}\nworkspace = "shared"\nprompt = "{said}"\n')
+    audited.run("up")
+    begun, done = listed(audited, 2, "--agent", "shop/a", "--verb", "prompt.*")
+    assert [entry["verb"] for entry in (begun, done)] == ["prompt.sending", "prompt.submitted"]
+    assert (done["who"]["user"], done["rule"], done["detail"]["bytes"]) == ("corral", "supervision", len(said))
+    assert begun["detail"]["run"] == done["detail"]["run"]
+    assert "somethingsecret" not in str(listed(audited, 2))
     audited.run("down", "-t", "shop")

@@ -80,6 +80,7 @@ def _acting(audit: Audit, endpoint: Endpoint, handler: Handler) -> Handler:
             trouble = error
         on, detail = target(request, order), said(verb, request, order)
         decision = await audit.decided(actor(request), verb, on, allowed=True, rule=_SOCKET_RULE, detail=detail)
+        request.scope[requests.TRACE] = decision.trace
         answer = handler(request) if trouble is None else _failed(trouble)
         try:
             return await told(answer, Acted(audit, decision, [(on, _SOCKET_RULE)]))

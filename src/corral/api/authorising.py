@@ -412,6 +412,7 @@ class _Request:
             await self._refuse(now)
             ruling = now
         self._fix(ruling.about)
+        self._request.scope[requests.TRACE] = decision.trace
         try:
             return await told(handler(self._request), Acted(audit, decision, ruling.rows))
         finally:

@@ -25,8 +25,9 @@ class MergeApi:
         order = await requests.body(request, merge_bodies.SubmitBody)
         name, agent, cwd = (requests.text(request, key) for key in ("team", "agent", "cwd"))
         team, submitter = find_asking(self._registry, team=name, agent=agent, cwd=cwd)
+        who, trace = requests.caller(request), requests.trace(request)
         found = await self._merges.submit(
-            requests.caller(request), team, submitter, branch=order.branch, cwd=cwd, tokens=order.tokens
+            who, team, submitter, branch=order.branch, cwd=cwd, tokens=order.tokens, trace=trace
         )
         merge = found.merge
         if merge is not None and order.wait:
@@ -54,7 +55,8 @@ class MergeApi:
     async def retry_merge(self, request: Request) -> Response:
         order = await requests.body(request, merge_bodies.RetryBody)
         team, who = self._team(request), requests.caller(request)
-        retried = await self._merges.retry(who, team, _merge(request), tokens=order.tokens)
+        trace = requests.trace(request)
+        retried = await self._merges.retry(who, team, _merge(request), tokens=order.tokens, trace=trace)
         return answers.json(merge_answers.whole(retried))
 
     def _name(self, request: Request) -> str:

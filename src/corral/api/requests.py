@@ -50,6 +50,8 @@ RAW, ORDER, SIGHT, AGAIN = "corral.raw", "corral.order", "corral.sight", "corral
 STILL = "corral.still"
 #: What counts the bytes of its body.
 WEIGHT = "corral.weight"
+#: The trace id of its entries in the audit trail, if it acts and there is one.
+TRACE = "corral.trace"
 #: So often what is under way is asked about again.
 STILL_SECONDS = 1.0
 #: Seconds between two looks of somebody who follows.
@@ -278,6 +280,12 @@ def connection(request: Request) -> socket.socket:
 def via(request: Request) -> str:
     """How it is asked, if not by the socket: see `domain.audit.Actor.via`."""
     found: str = request.scope["state"].get(VIA, "")
+    return found
+
+
+def trace(request: Request) -> str:
+    """The trace id of its decision in the audit trail, for what comes of it later; empty if there is none."""
+    found: str = request.scope.get(TRACE, "")
     return found
 
 

@@ -8,9 +8,8 @@ a request is given, such as the id of what it made, its handler notes with the a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from itertools import islice
 
 from starlette.requests import Request
 
@@ -19,11 +18,10 @@ from corral.api.daemon_bodies import FixesBody
 from corral.api.endpoint import Endpoint
 from corral.api.inbox_bodies import AnswerBody
 from corral.api.member_table import MemberBody
+from corral.domain.audit_detail import named
 from corral.domain.errors import WrongUseError
 from corral.domain.policy import DRIVE, OBSERVE
 
-#: Of a list, so many are named, and the rest is counted.
-_MOST_NAMED = 10
 #: Names that are those of secrets elsewhere, and would not be kept: here they are ids.
 _IDS = frozenset({"token"})
 
@@ -120,21 +118,16 @@ def _told_as(name: str) -> str:
 def _put(facts: dict[str, object], name: str, value: object) -> None:
     """What says nothing is left out: no text, no list, a switch that is off."""
     if isinstance(value, list | tuple | dict):
-        value = _named(value)
+        value = named(value)
     if value is None or value is False or value == "":
         return
     is_whole = isinstance(value, float) and value.is_integer()
     facts[name] = int(value) if is_whole else value  # type: ignore[call-overload]
 
 
-def _named(those: Collection[str]) -> str:
-    words = ", ".join(islice(those, _MOST_NAMED))
-    return f"{words} and {len(those) - _MOST_NAMED} more" if len(those) > _MOST_NAMED else words
-
-
 def _of_member(order: MemberBody) -> Mapping[str, object]:
     """Who is to be in no team any more has the empty list; without one, teams stay as they are."""
-    return {} if order.teams is None else {"teams": _named(order.teams)}
+    return {} if order.teams is None else {"teams": named(order.teams)}
 
 
 def _of_answer(order: AnswerBody) -> Mapping[str, object]:
@@ -143,7 +136,7 @@ def _of_answer(order: AnswerBody) -> Mapping[str, object]:
 
 
 def _of_fixes(order: FixesBody) -> Mapping[str, object]:
-    return {"checks": _named(list(dict.fromkeys(fix.check for fix in order.fixes)))}
+    return {"checks": named(list(dict.fromkeys(fix.check for fix in order.fixes)))}
 
 
 #: Bodies of which something is told that is no field of theirs.

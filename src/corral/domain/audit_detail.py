@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
+from itertools import islice
 
 from corral.domain.audit import Actor, Note, Scalar, Target
 
 #: Facts of one entry, and letters of a name, of a fact, and of a fixed field.
 MOST_FACTS, LONGEST_NAME, LONGEST_FACT, LONGEST_FIELD = 16, 40, 200, 100
+#: Of a list, so many are named, with this between them, and the rest is counted.
+MOST_NAMED, BETWEEN = 10, ", "
 #: All facts of an entry together, as they are written.
 MOST_BYTES = 4096
 #: What stands in the place of what is not kept.
@@ -44,6 +47,12 @@ _SECRETS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
+
+
+def named(those: Collection[str]) -> str:
+    """A list as a fact: the first of them, and how many more there are."""
+    words = BETWEEN.join(islice(those, MOST_NAMED))
+    return f"{words} and {len(those) - MOST_NAMED} more" if len(those) > MOST_NAMED else words
 
 
 def bounded(detail: Mapping[str, object]) -> dict[str, Scalar]:

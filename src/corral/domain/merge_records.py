@@ -58,6 +58,8 @@ class Merge:
     uid: int
     #: The run of the agent that submitted it: what that run lost to somebody else, it must not write any more.
     run: str = ""
+    #: Under which trace the audit trail has the request that put it in line; empty if there is none.
+    trace: str = ""
     #: The tokens of leases that it relies on.
     tokens: tuple[int, ...] = ()
     #: Its place in line: the least is first. A new one when it is tried again.

@@ -182,9 +182,12 @@ class Audit:
         rule: str = "",
         outcome: str,
         detail: Mapping[str, object] | None = None,
+        trace: str = "",
     ) -> str:
-        """Tell of something that was allowed and has happened, decision and outcome in one entry: its trace id."""
-        note = self._note(who, verb, on, True, rule, outcome, detail or {}, secrets.token_hex(8))
+        """Tell of something that was allowed and has happened, decision and outcome in one entry: its trace id, which
+        is that of the request that it came of if that is given (`trace`).
+        """
+        note = self._note(who, verb, on, True, rule, outcome, detail or {}, trace or secrets.token_hex(8))
         self._told(note)
         return note.trace
 

@@ -134,6 +134,7 @@ def _event(event: str, merge: Merge, outcome: str, more: Mapping[str, object]) -
         **({"base": merge.base} if merge.base else {}),
         **({"tokens": list(merge.tokens)} if merge.tokens else {}),
         **({"reason": merge.reason} if merge.reason else {}),
+        **({"trace": merge.trace} if merge.trace else {}),
         **more,
     }
     return NewEvent(event=event, team=merge.team, agent=merge.agent, outcome=outcome, data=facts)

@@ -48,7 +48,15 @@ class Merges:
         self._work = work
 
     async def submit(
-        self, who: Who, team: Team, agent: Agent | None, *, branch: str, cwd: str, tokens: Sequence[int]
+        self,
+        who: Who,
+        team: Team,
+        agent: Agent | None,
+        *,
+        branch: str,
+        cwd: str,
+        tokens: Sequence[int],
+        trace: str = "",
     ) -> Submitted:
         """Put a branch into the line; without a name, the one that the agent, or whoever asks, is on.
 
@@ -78,6 +86,7 @@ class Merges:
                 person=who.user,
                 uid=who.uid,
                 run=agent.run if agent is not None else "",
+                trace=trace,
                 tokens=tuple(tokens),
                 place=number,
                 revision=number,
@@ -170,7 +179,7 @@ class Merges:
         self._work.cancelled(team, before[0])
         return merge
 
-    async def retry(self, who: Who, team: Team, name: str, *, tokens: Sequence[int]) -> Merge:
+    async def retry(self, who: Who, team: Team, name: str, *, tokens: Sequence[int], trace: str = "") -> Merge:
         """Put one that is at an end into the line again, at its end, with what its branch is at now.
 
         It relies on these tokens; without any, on those that it had before.
@@ -180,7 +189,7 @@ class Merges:
         queue = self._book.queue(team.name)
         queue.check_retry(number, team.repository)
         known = queue.get(number)
-        known = replace(known, tokens=tuple(tokens) or known.tokens, repository=team.repository, run="")
+        known = replace(known, tokens=tuple(tokens) or known.tokens, repository=team.repository, run="", trace=trace)
         seen = await self._look(team, "", known.branch)
         await self._checks.check(team, known, seen.paths, too_many=seen.too_many, ignore_case=seen.ignore_case)
         (merge,) = await self._book.decide(
