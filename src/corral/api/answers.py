@@ -76,10 +76,10 @@ def json_noting(value: object, **facts: object) -> Response:
     return document
 
 
-def json_of_several(value: object) -> Response:
-    """One JSON document about what became of several things."""
+def json_of_several(value: object, result: object = None) -> Response:
+    """One JSON document about what became of several things; `result` tells of them, where that is not the document."""
     document = Document(_encode(value), 200)
-    document.result = value
+    document.result = value if result is None else result
     return document
 
 

@@ -30,7 +30,7 @@ class MsgApi:
             who, sender, to, order.text, subject=order.subject, reply_to=reply_to, key=order.key
         )
         answer = msg_answers.sent(message, self._msg.deliveries(message))
-        return answers.json_noting(answer, message=answer.message)
+        return answers.json_of_several(answer, message)
 
     async def list_inbox(self, request: Request) -> Response:
         party, sender = self._caller(request), requests.text(request, "from")

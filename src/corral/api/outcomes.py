@@ -16,6 +16,7 @@ from corral.api.lasting import LEFT, Ending
 from corral.api.send_answers import Broadcasted
 from corral.domain import plan, states
 from corral.domain.errors import CorralError
+from corral.domain.msg import Message, name_of
 from corral.domain.sends import FAILED as NOT_SENT
 from corral.domain.sends import UNKNOWN as NOT_KNOWN
 from corral.service.agents import AgentDone, AgentRemoved
@@ -76,6 +77,11 @@ def _of_result(verb: str, result: object) -> tuple[Outcome, Sequence[Part]]:
             return _of_receipt(result), [Part(result.team, agent, _WELL) for agent in result.stopped]
         case Broadcasted():
             return _whole([Part(one.team, one.agent, _sent(one)) for one in result.receipts])
+        case Message():
+            # Each agent that got it has an entry of its own: whoever looks for one finds its mail.
+            got = Outcome(DONE, {"message": name_of(result.number)})
+            reached = [party.split("/") for party in result.recipients if "/" in party]
+            return got, [Part(team, agent, got) for team, agent in reached]
         case Forked():
             failed = result.state in (states.FAILED, states.BACKOFF)
             facts = {"of": result.source, "state": result.state, **_reason(result.detail)}

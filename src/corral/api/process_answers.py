@@ -161,6 +161,12 @@ def execution(done: Executed) -> Execution:
     )
 
 
+def noted(done: Execution) -> dict[str, object]:
+    """What the audit trail has of it: which one, and how it ended, as far as that was waited for."""
+    ended = {} if done.running else {"exit_code": done.exit_code}
+    return {"process": done.process_id, **ended, **({"timed_out": True} if done.timed_out else {})}
+
+
 def _encoding(shown: Shown) -> str | UnsetType:
     return shown.encoding or UNSET
 

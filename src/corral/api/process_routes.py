@@ -43,7 +43,7 @@ class ProcessApi:
         again = partial(requests.again, request)
         work = self._processes.execute(requests.caller(request), found, order.wanted(), again)
         answer = process_answers.execution(await while_heard(request, work))
-        return answers.json_noting(answer, process=answer.process_id)
+        return answers.json_noting(answer, **process_answers.noted(answer))
 
     async def list_processes(self, request: Request) -> Response:
         team, agent, cwd = _whose(request)

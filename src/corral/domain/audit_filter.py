@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from corral.domain.audit import Entry
+from corral.domain.audit_detail import BETWEEN
 from corral.domain.policy import names_of
 
 
@@ -19,7 +20,7 @@ class Wanted:
     until: str = ""
     #: A user by name or uid.
     who: str = ""
-    #: AGENT or TEAM/AGENT: who did it, or to whom it was done.
+    #: AGENT or TEAM/AGENT: who did it, to whom it was done, or who was written to.
     agent: str = ""
     #: Patterns of verbs, of which one must fit.
     verbs: Sequence[str] = ()
@@ -47,7 +48,13 @@ class Wanted:
     def _has_agent(self, entry: Entry) -> bool:
         who, on = entry.note.who, entry.note.on
         named = {who.agent, who.agent.rpartition("/")[2], on.agent, f"{on.team}/{on.agent}"}
-        return self.agent in named
+        return self.agent in named or self._is_told(entry)
+
+    def _is_told(self, entry: Entry) -> bool:
+        """Whether it is one of those that a message goes to, as far as they are named."""
+        to, team = entry.note.detail.get("to"), entry.note.on.team
+        words = to.split(BETWEEN) if isinstance(to, str) else []
+        return any(self.agent in (word, word.rpartition("/")[2], f"{team}/{word}") for word in words)
 
 
 EVERYTHING = Wanted()

@@ -6,6 +6,7 @@ The journal is where it is said first, and what is heard there is noted here.
 | what | who | rule |
 |---|---|---|
 | restarts by policy, ends of lifetimes, pauses; what is typed, and letters about merges | Corral | `supervision` |
+| how a command ended that was run for an agent | Corral | `supervision` |
 | what becomes of a branch that was handed in | whoever handed it in | `queue` |
 
 The first have no decision of a policy: nobody asked. The last were asked for, and have the trace id of that request.
@@ -34,7 +35,7 @@ ACTS = frozenset(
     agent.starting agent.started agent.failed agent.stopping agent.stopped agent.pausing agent.paused agent.resumed
     agent.expired agent.nudged agent.removed
     prompt.sending prompt.submitted prompt.unknown message.sending message.submitted message.failed message.sent
-    keeper.cut_off
+    keeper.cut_off process.exited
     """.split()
 )
 #: Of a merge, that the target is about to be moved, and whatever ends it.
@@ -44,7 +45,7 @@ MERGES = frozenset(
 #: The facts of an event that are kept.
 _FACTS = (
     *("run", "reason", "exit_code", "killed", "lifetime", "next", "why"),
-    *("evidence", "bytes", "message", "to", "user"),
+    *("evidence", "bytes", "message", "to", "user", "process"),
 )
 #: Of a merge: never why, since that quotes gates. Those of a target that moves say where it was, and where it is.
 _FACTS_OF_MERGES = ("merge", "branch", "tip", "target")

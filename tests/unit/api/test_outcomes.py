@@ -8,6 +8,7 @@ from corral.api.lasting import Ending, Lasting
 from corral.api.outcomes import came_of
 from corral.api.send_answers import Broadcasted
 from corral.domain.errors import CorralError, DeniedError, NotFoundError
+from corral.domain.msg import Message
 from corral.ports.census import Check
 from corral.service.agents import AgentDone, AgentRemoved
 from corral.service.down import Receipt
@@ -29,6 +30,10 @@ def _down(**changes: object) -> Receipt:
 
 def _sent(agent: str, state: str) -> Sent:
     return Sent(team="shop", agent=agent, message="m1", state=state, bytes=5)
+
+
+def _mail(*to: str) -> Message:
+    return Message(number=4, sender="shop/c", recipients=to, text="hello", subject="", reply_to=0, key="", time=0.0)
 
 
 def _on(*agents: object) -> dict[str, object]:
@@ -60,6 +65,7 @@ def _on(*agents: object) -> dict[str, object]:
         ("restart", _on(AgentDone(agent="a", state="stopped")), "failed", {"a": "failed"}),
         ("pause", _on(AgentHeld(agent="a", state="running", paused=True, changed=True)), "200", {"a": "200"}),
         ("remove", _on(AgentRemoved(agent="a", removed=False)), "failed", {"a": "failed"}),
+        ("send_message", _mail("shop/a", "ann", "shop/b"), "200", {"a": "200", "b": "200"}),
         ("whatever", object(), "200", {}),
     ],
 )
@@ -120,3 +126,8 @@ def test_the_first_ending_counts_whenever_it_is_asked_for() -> None:
         one.over(Ending(how="left"))
     late.when_over(heard.append)
     assert heard == [Ending(result=1), Ending(result=1)]
+
+
+def test_mail_is_told_by_its_id_alone() -> None:
+    whole, parts = came_of("send_message", Ending(result=_mail("shop/a")))
+    assert [dict(one.detail) for one in (whole, parts[0].outcome)] == [{"message": "m4"}] * 2

@@ -31,6 +31,7 @@ from tests.support.audit import note
 from tests.unit.api.deciding import ME, People, Scripted, decided
 from tests.unit.api.plausible import plausible
 from tests.unit.api.scene import Scene, served
+from tests.unit.service.fake_keeper import prints, runs
 
 #: What each request says in the trail, whether it is allowed or not.
 SAID: tuple[tuple[str, str, object, dict[str, object]], ...] = (
@@ -234,7 +235,7 @@ def test_the_outcome_names_what_was_made(tmp_path: Path) -> None:
         "add_task": {"task": added["task"], "added": True},
         "claim_task": {"task": claimed["task"], "attempt": 1},
         "send_message": {"message": message["message"]},
-        "execute": {"process": process["process_id"]},
+        "execute": {"process": process["process_id"], "exit_code": 0},
     }
     assert "tidy up" not in str(notes)
 
@@ -335,3 +336,19 @@ def test_every_request_that_acts_says_something_or_has_nothing_to_say(tmp_path: 
     assert {note.verb for note in notes if not without_error(note)} == SILENT | PLAIN
     assert {note.verb for note in notes} == {asked_as(endpoint.handler) for endpoint in acting}
     assert not [note for note in notes if NOT_KEPT in note.detail.values()]
+
+
+def test_a_command_that_was_waited_for_has_its_exit_code_and_one_that_goes_on_says_so(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        scene.keeper.at_start = prints(b"hello\n", 7)
+        await scene.exec(argv=["x"], process_id="p0000000001")
+        scene.keeper.at_start = runs
+        await scene.exec(argv=["x"], process_id="p0000000002", timeout=0.05)
+        await scene.exec(argv=["x"], process_id="p0000000003", background=True)
+
+    done = [dict(note.detail) for note in alone(tmp_path, act) if note.outcome == "200"]
+    assert done == [
+        {"process": "p0000000001", "exit_code": 7},
+        {"process": "p0000000002", "timed_out": True},
+        {"process": "p0000000003"},
+    ]

@@ -203,3 +203,12 @@ def test_every_mistake_is_told_with_its_line(line: str, said: str) -> None:
     with pytest.raises(BadSpecError, match=r"config\.toml:2") as told:
         read_terms("config.toml", f"[audit]\n{line}\n")
     assert said in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("agent", "wanted"), [("shop/web", True), ("web", True), ("toys/z", True), ("toys/web", False), ("we", False)]
+)
+def test_mail_is_found_under_whom_it_was_sent_to(agent: str, wanted: bool) -> None:
+    sent = note(1, on=Target(kind="agent", team="shop", agent="api"), detail={"to": "web, toys/z, @ann"})
+    entry = Entry(number=1, note=sent, previous=GENESIS, hash=GENESIS)
+    assert Wanted(agent=agent).fits(entry) is wanted

@@ -35,6 +35,7 @@ def noted(directory: Path, changes: Sequence[Change], known: Known | None = None
 def test_acts_of_corral_are_noted_with_the_agent_the_run_and_what_came_of_it(tmp_path: Path) -> None:
     ours = [
         event("agent.exited", exit_code=3),
+        event("process.exited", process="p1", exit_code=7),
         event("agent.starting", run="r2", session="s"),
         event("agent.failed", "failed", run="r2", reason="no room"),
         event("lease.expired"),
@@ -47,6 +48,7 @@ def test_acts_of_corral_are_noted_with_the_agent_the_run_and_what_came_of_it(tmp
         ],
     )
     assert [(note.verb, note.outcome, dict(note.detail)) for note in notes] == [
+        ("process.exited", "ok", {"exit_code": 7, "process": "p1"}),
         ("agent.starting", "ok", {"run": "r2"}),
         ("agent.failed", "failed", {"run": "r2", "reason": "no room"}),
     ]
