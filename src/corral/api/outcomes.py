@@ -58,12 +58,18 @@ def came_of(verb: str, ending: Ending) -> tuple[Outcome, Sequence[Part]]:
     if ending.error is not None:
         error = ending.error
         code = error.code if isinstance(error, CorralError) else type(error).__name__
-        return Outcome(str(status_of(error)), {"error": code}), ()
+        return Outcome(str(status_of(error)), {"error": code, **_receipt_of(error)}), ()
     if ending.result is None:
         if ending.status == 200 and not ending.how:
             return Outcome(DONE, ending.noted) if ending.noted else _WELL, ()
         return Outcome(str(ending.status), {"ended": ending.how} if ending.how else {}), ()
     return _of_result(verb, ending.result)
+
+
+def _receipt_of(error: Exception) -> Mapping[str, object]:
+    """Of a message that is not where it was to be, which one that is, and how far it got: it may arrive later."""
+    receipt = error.details.get("receipt") if isinstance(error, CorralError) else None
+    return {name: receipt[name] for name in ("message", "state")} if isinstance(receipt, dict) else {}
 
 
 def _of_result(verb: str, result: object) -> tuple[Outcome, Sequence[Part]]:

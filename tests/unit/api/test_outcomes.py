@@ -13,7 +13,7 @@ from corral.ports.census import Check
 from corral.service.agents import AgentDone, AgentRemoved
 from corral.service.down import Receipt
 from corral.service.holding import AgentHeld
-from corral.service.sends import Sent
+from corral.service.sends import Sent, must_have_reached
 from corral.service.up_result import AgentOutcome, UpResult
 
 
@@ -131,3 +131,11 @@ def test_the_first_ending_counts_whenever_it_is_asked_for() -> None:
 def test_mail_is_told_by_its_id_alone() -> None:
     whole, parts = came_of("send_message", Ending(result=_mail("shop/a")))
     assert [dict(one.detail) for one in (whole, parts[0].outcome)] == [{"message": "m4"}] * 2
+
+
+@pytest.mark.parametrize(("state", "word"), [("queued", "503"), ("unknown", "503"), ("failed", "500")])
+def test_a_message_that_is_not_where_it_was_to_be_is_named_with_how_far_it_got(state: str, word: str) -> None:
+    with pytest.raises(CorralError) as raised:
+        must_have_reached(_sent("a", state), "submitted", remedy="")
+    whole, _ = came_of("send", Ending(error=raised.value))
+    assert (whole.word, whole.detail) == (word, {"error": raised.value.code, "message": "m1", "state": state})
