@@ -19,7 +19,6 @@ from corral.api import requests
 from corral.domain.policy import Target
 from corral.service.authority import Asking
 from corral.service.resolve import Roster
-from corral.service.seen import Seen
 
 _B = TypeVar("_B", bound=requests.Body)
 #: Query parameters, and all their values, that are put in the place of whatever values they had.
@@ -50,7 +49,7 @@ class Case:
     #: The name of the handler.
     verb: str
     #: What the caller may know of, and all there is.
-    seen: Seen
+    seen: Roster
     everything: Roster
     #: The body, if targets are in it.
     body: requests.Body | None = None

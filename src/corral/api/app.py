@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -40,12 +41,15 @@ from corral.api.write_routes import WriteApi
 from corral.service.lease_claims import LeaseClaims
 from corral.service.writes import WriteService
 
+if TYPE_CHECKING:
+    from corral.api.meant import Meant
+
 _own_entries: EntrySight = own_entries
 
 
 def make_app(services: Services) -> Router:
     """The application. Every error leaves it as the error object of the contract."""
-    auditing, network = Auditing(services.audit), services.network
+    auditing, network = Auditing(services.audit, _meant(services)), services.network
     around, unrouted, sight = auditing.__call__, auditing.unrouted, _own_entries
     if services.authority is not None:
         # A daemon of one person does without.
@@ -96,6 +100,14 @@ def make_app(services: Services) -> Router:
         _on_error,
         lambda handler: identifying.unrouted(unrouted(handler)),
     )
+
+
+def _meant(services: Services) -> Meant | None:
+    if services.audit is None or services.authority is not None:
+        return None
+    from corral.api.guarding import meant
+
+    return meant(services)
 
 
 def _handler(rooms: Sequence[object], name: str) -> Handler:

@@ -8,6 +8,8 @@ trace id is in the answer's head.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -18,10 +20,13 @@ from corral.domain.audit import AGENT, HOST, TEAM, Actor, Target
 from corral.domain.errors import CorralError
 from corral.service.audit import Audit
 
+if TYPE_CHECKING:
+    from corral.api.meant import Meant
+
 #: What is asked for in a way that no route fits.
 UNKNOWN = "unknown"
 #: The rule, while nobody but the kernel decides who may connect.
-_SOCKET_RULE = "socket"
+SOCKET_RULE = "socket"
 #: They come as questions, and let somebody type.
 _ACTING_QUESTIONS = frozenset({"attach"})
 
@@ -29,15 +34,16 @@ _ACTING_QUESTIONS = frozenset({"attach"})
 class Auditing:
     """Puts the trail around handlers. Without a trail it leaves them as they are."""
 
-    def __init__(self, audit: Audit | None) -> None:
+    def __init__(self, audit: Audit | None, meant: Meant | None = None) -> None:
         self._audit = audit
+        self._meant = meant
 
     def __call__(self, endpoint: Endpoint, handler: Handler) -> Handler:
         """The handler of a route, audited."""
         if self._audit is None:
             return handler
         if acts(endpoint):
-            return _acting(self._audit, endpoint, handler)
+            return _acting(self._audit, self._meant, endpoint, handler)
         return _reading(self._audit, endpoint.handler, handler)
 
     def unrouted(self, handler: Handler) -> Handler:
@@ -66,7 +72,7 @@ def target(request: Request, order: object = None) -> Target:
     return Target(kind=AGENT if agent else TEAM if team else HOST, team=team, agent=agent)
 
 
-def _acting(audit: Audit, endpoint: Endpoint, handler: Handler) -> Handler:
+def _acting(audit: Audit, meant: Meant | None, endpoint: Endpoint, handler: Handler) -> Handler:
     from corral.api.said import order_of, said
     from corral.api.telling import Acted, told
 
@@ -78,12 +84,13 @@ def _acting(audit: Audit, endpoint: Endpoint, handler: Handler) -> Handler:
             order = await order_of(request, endpoint)
         except (CorralError, ClientDisconnect) as error:
             trouble = error
-        on, detail = target(request, order), said(verb, request, order)
-        decision = await audit.decided(actor(request), verb, on, allowed=True, rule=_SOCKET_RULE, detail=detail)
+        rows = None if meant is None or trouble is not None else await meant.rows(request, endpoint, order)
+        rows, detail = rows or [(target(request, order), SOCKET_RULE)], said(verb, request, order)
+        decision = await audit.decided_each(actor(request), verb, rows, allowed=True, detail=detail)
         request.scope[requests.TRACE] = decision.trace
         answer = handler(request) if trouble is None else _failed(trouble)
         try:
-            return await told(answer, Acted(audit, decision, [(on, _SOCKET_RULE)]))
+            return await told(answer, Acted(audit, decision, rows))
         finally:
             await audit.durable(decision)
 
@@ -101,7 +108,7 @@ def _reading(audit: Audit, verb: str, handler: Handler) -> Handler:
 
     async def audited(request: Request) -> Response:
         await audit.ready()
-        rows = [(target(request), _SOCKET_RULE)]
+        rows = [(target(request), SOCKET_RULE)]
         return await told(handler(request), Read(audit, actor(request), verb, rows, said(verb, request)))
 
     return audited

@@ -39,6 +39,7 @@ from corral.api.about_table import (
 from corral.api.auditing import UNKNOWN, acts, target
 from corral.api.endpoint import STREAM, Endpoint
 from corral.api.lasting import LEFT, Ending, Flow
+from corral.api.meant import place_of
 from corral.api.router import Handler
 from corral.api.ruling import Ruling, actor, denied, rows
 from corral.api.said import is_in_body, order_of, said
@@ -160,13 +161,7 @@ class Authorising:
 
     async def place(self, request: Request) -> tuple[str, str] | None:
         """Whose the process of a request is; None if nobody knows it, or the request says so itself."""
-        if requests.text(request, "agent"):
-            return None
-        try:
-            found = await self._processes.find(request.path_params["process"], team="", agent="", cwd="")
-        except NotFoundError:
-            return None
-        return found.team, found.agent
+        return await place_of(request, self._processes)
 
 
 class _Request:

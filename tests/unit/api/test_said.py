@@ -352,3 +352,29 @@ def test_a_command_that_was_waited_for_has_its_exit_code_and_one_that_goes_on_sa
         {"process": "p0000000002", "timed_out": True},
         {"process": "p0000000003"},
     ]
+
+
+def test_in_the_instance_of_one_person_an_entry_names_what_was_meant(tmp_path: Path) -> None:
+    new = '[team]\nname = "new"\n[agents.x]\ncommand = ["cat"]\nworkspace = "shared"\n'
+    asked: tuple[tuple[str, object, list[tuple[str, str, str]]], ...] = (
+        ("/v1/exec?agent=a", {"argv": ["true"]}, [("agent", "shop", "a")]),
+        ("/v1/pause", {"agents": ["b"]}, [("agent", "shop", "b")]),
+        ("/v1/pause", {"all": True, "cwd": "/y"}, [("agent", "toys", "z")]),
+        ("/v1/pause", {"all": True, "team": "shop"}, [("agent", "shop", "a"), ("agent", "shop", "b")]),
+        ("/v1/kv?cwd=/y", {"puts": {"k": "v"}}, [("team", "toys", "")]),
+        ("/v1/up", {"text": new, "file": "/n/corral.toml", "dry_run": True}, [("team", "new", "")]),
+        # What means nothing is told as it was said.
+        ("/v1/pause", {"agents": ["nobody"], "team": "shop"}, [("team", "shop", "")]),
+        ("/v1/kv", {"puts": {"k": "v"}}, [("host", "", "")]),
+    )
+
+    async def act(scene: Scene) -> None:
+        for path, body, _ in asked:
+            await scene.ask("POST", path, body)
+
+    decisions: dict[str, list[tuple[str, str, str]]] = {}
+    for entry in alone(tmp_path, act):
+        if not entry.outcome:
+            assert entry.rule == "socket"
+            decisions.setdefault(entry.trace, []).append((entry.on.kind, entry.on.team, entry.on.agent))
+    assert list(decisions.values()) == [on for _, _, on in asked]
