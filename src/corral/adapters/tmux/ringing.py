@@ -17,10 +17,14 @@ async def ring_clients(client: ControlClient, text: str) -> int:
     (lines,) = await client.ask(["list-clients", "-F", "#{client_control_mode} #{client_name} #{client_tty}"])
     found = [line.split(" ", 2) for line in lines]
     people = [(name, tty) for control, name, tty in found if control == "0"]
-    # Nothing of it is a format: what an agent printed could be one.
-    shown = text.replace("#", "##")[:_LONGEST]
+    shown = _plain(text)[:_LONGEST]
     await client.try_many([[["display-message", "-c", name, "-d", str(_SHOWN_FOR), shown]] for name, _ in people])
     return sum(_rung(tty) for _, tty in people)
+
+
+def _plain(text: str) -> str:
+    """Nothing of it is a format, with which tmux would run a command, or a time: what an agent printed could be one."""
+    return text.replace("#", "##").replace("%", "%%")
 
 
 def _rung(tty: str) -> bool:
