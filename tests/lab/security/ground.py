@@ -30,6 +30,8 @@ env = {{ HISTFILE = "/dev/null", ANNS_TOKEN = "{CANARY}-token" }}
 [agents.web]
 command = ["bash", "--norc", "--noprofile"]
 env = {{ HISTFILE = "/dev/null" }}
+[agents.talker]
+command = ["corral", "demo-agent"]
 """
 _MILL = """
 [team]
@@ -63,6 +65,9 @@ sys.exit(answer.status >= 400)
 """
 #: Where the daemon is reached by everybody on this host.
 PORT = 17700
+#: Of one user: an eighth of the files that the daemon may have open. By itself that is more than a test can open soon.
+MOST_CONNECTIONS = 1024
+_FEWER_FILES = Path("/run/systemd/system/corral.service.d/files.conf")
 
 
 class Ground:
@@ -81,6 +86,7 @@ class Ground:
         ANN.run("corral", "restart", "shop/web")
         self.daemon, self.pids = daemon(), pids(ANN)
         state = f"{ANN.home}/.local/state/corral-host"
+        (recording,) = json.loads(ANN.run("corral", "replay", "shop/api", "--list", "--json").stdout)
         #: Variables of every attack.
         self.names = {
             "RAW": f"python3 {directory}/raw.py",
@@ -89,6 +95,7 @@ class Ground:
             "TOKEN_ID": token["id"],
             "TRAP": str(self.trap),
             "PID": str(self.pids["shop", "api"]),
+            "OF_WEB": str(self.pids["shop", "web"]),
             "KEEPER": str(keeper(ANN)),
             "DAEMON": str(self.daemon),
             "ANN": str(ANN.uid),
@@ -96,6 +103,7 @@ class Ground:
             "LAUNCH": f"{host}/launch/shop",
             "OUTPUT": f"{state}/logs/shop/api.log",
             "RECORDINGS": f"{state}/recordings/shop/api",
+            "RECORDING": recording["recording"],
             "WORK": "/srv/corral/ann/shop/api",
             "HELPER": "/usr/local/libexec/corral/helper",
             "AGENTS": Path(f"{host}/launch/shop/api.credential").read_text().strip(),
@@ -148,6 +156,9 @@ def attacked(directory: Path) -> Iterator[Ground]:
     """A server to attack, of which nothing is left."""
     with shared_server(ANN, BEN):
         Path("/var/lib/corral/config.toml").write_text(f'[listen]\naddress = "127.0.0.1:{PORT}"\n')
+        _FEWER_FILES.parent.mkdir()
+        _FEWER_FILES.write_text(f"[Service]\nLimitNOFILE={8 * MOST_CONNECTIONS}\n")
+        system("systemctl", "daemon-reload")
         system("systemctl", "restart", "corral.service")
         add_member(CLEO)
         try:
@@ -168,4 +179,6 @@ def attacked(directory: Path) -> Iterator[Ground]:
             )
         finally:
             leave(ANN, BEN)
+            system("rm", "-r", str(_FEWER_FILES.parent))
+            system("systemctl", "daemon-reload")
             tidy(ANN, BEN)

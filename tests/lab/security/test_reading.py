@@ -5,11 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from tests.lab.security.attacks import BEN, CLEO, DAEMON, SPY, WEB, Attack, asked, denied, each, fruitless, kept_out
-from tests.lab.security.ground import Ground
+from tests.lab.security.ground import CANARY, Ground
 from tests.lab.support.shared import system
 
 #: What /proc has of a process for its user alone. What lies below `cwd` and `root` is had by who can follow them.
 PRIVATE = ("environ", "mem", "maps", "smaps", "io", "auxv", "fd", "map_files", "cwd", "root/etc/hostname")
+
+#: As an agent shows who it is.
+CREDENTIAL = '"x-corral-credential: $(cat $CORRAL_CREDENTIAL_FILE)"'
 
 
 def private(pid: str) -> str:
@@ -52,6 +55,22 @@ TABLE = (
         rule="junior.read",
     ),
     asked("list_recordings", "junior.read", BEN, "replay shop/api", "may read the output of what is their own only"),
+    *(
+        denied(
+            f"a recording ({who})",
+            who,
+            f"$RAW GET '/v1/recordings/'$RECORDING'?team=shop&agent=api' '' {proof}",
+            says=f"^{status} ",
+            verb="read_recording",
+            rule=rule,
+        )
+        for who, proof, status, rule in (
+            (BEN, "", 403, "junior.read"),
+            (WEB, CREDENTIAL, 403, "agent.read"),
+            (SPY, CREDENTIAL, 404, "not_asked"),
+            (DAEMON, "", 403, "not_a_member"),
+        )
+    ),
     asked(
         "attach",
         "junior.read",
@@ -129,3 +148,9 @@ def test_what_is_private_in_proc_is_there_to_be_read_by_who_may(ground: Ground, 
     """Else it would prove nothing that nobody else can."""
     done = system("sh", "-c", ground.script(private(pid)))
     assert [line for line in done.stdout.splitlines() if line.startswith("read ")] == [f"read {one}" for one in PRIVATE]
+
+
+def test_there_is_something_in_the_recording_for_who_may_read_it(ground: Ground) -> None:
+    """Else it would prove nothing that nobody else can."""
+    done = ground.attempt("ann", "$RAW GET '/v1/recordings/'$RECORDING'?team=shop&agent=api' ''")
+    assert (done.returncode, CANARY in done.stdout) == (0, True), done.stdout

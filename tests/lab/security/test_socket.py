@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable
 
 from tests.lab.security.attacks import BEN, DAEMON, WEB, Attack, Event, denied, each, fruitless, now
-from tests.lab.security.ground import ANN, Ground
+from tests.lab.security.ground import ANN, MOST_CONNECTIONS, Ground
 from tests.lab.support.users import User
+from tests.support.waiting import wait_for
 
 #: Begins every script: `connect()` is a connection, `rest(one)` what comes back until it is hung up.
 BEGIN = """
@@ -183,4 +184,39 @@ def test_a_thousand_requests_that_never_end_keep_nobody_waiting_and_are_hung_up_
             refused = slow.stdout.read()
             slow.wait(30)
     assert refused == "1000\n"
+    assert ground.harm() == []
+
+
+#: Opens so many, says how many of those beyond them were told that there are too many, and asks by the very first one.
+MANY = (
+    BEGIN
+    + f"""
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+many = [connect() for _ in range({MOST_CONNECTIONS})]
+beyond = [connect() for _ in range(50)]
+print(sum(b' 429 ' in one.recv(65536) for one in beyond), flush=True)
+for line in sys.stdin:
+    pass
+many[0].sendall(b'GET /v1/health HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n')
+print(b' 200 ' in many[0].recv(65536))
+"""
+)
+
+
+def test_who_has_as_many_connections_as_may_be_gets_no_more_and_others_are_served(ground: Ground) -> None:
+    told = Event(event="caller.refused", words=f"has {MOST_CONNECTIONS} connections, and may have no more")
+    since = now()
+    with User("ben").start("python3", "-c", MANY) as many:
+        assert many.stdin is not None
+        assert many.stdout is not None
+        try:
+            assert many.stdout.readline() == "50\n"
+            assert ANN.run("corral", "ps").returncode == 0
+        finally:
+            many.stdin.close()
+            rest = many.stdout.read()
+            many.wait(30)
+    assert rest == "True\n"
+    wait_for(lambda: told.find(since, BEN), what=f"it is told of: {told}")
     assert ground.harm() == []
