@@ -17,7 +17,8 @@ from fnmatch import fnmatchcase
 
 def main() -> int:
     """Measure both in turns."""
-    from corral.domain.leases import EXCLUSIVE, Claim, Leases, Party
+    from corral.domain.lease_model import EXCLUSIVE, Claim, Party
+    from corral.domain.leases import Leases
     from corral.domain.path_patterns import parse
 
     count, rounds = int(sys.argv[1]), int(sys.argv[2])

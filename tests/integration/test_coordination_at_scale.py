@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from corral.domain.leases import EXCLUSIVE, Claim, Leases, Party
+from corral.domain.lease_model import EXCLUSIVE, Claim, Party
+from corral.domain.leases import Leases
 from corral.domain.path_patterns import parse
 from corral.domain.records import Who
 from corral.domain.task_records import NewTask

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from corral.api import answers, lease_answers, lease_bodies, requests
 from corral.api.process_routes import while_heard
-from corral.domain.leases import Claim, no_lease
+from corral.domain.lease_model import Claim, no_lease
 from corral.domain.traces import shown
 from corral.service.lease_claims import Asking, LeaseClaims, locks_of, realm_of, whose_is
 from corral.service.leases import LeaseService

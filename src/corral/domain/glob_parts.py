@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 #: Characters from … to …, both included.
 _Span = tuple[int, int]
@@ -20,6 +21,12 @@ _LAST = 0x10FFFF
 _ANY: tuple[_Span, ...] = ((1, _SLASH - 1), (_SLASH + 1, _LAST))
 _DOT: tuple[_Span, ...] = ((ord("."), ord(".")),)
 _NO_DOT: tuple[_Span, ...] = ((1, ord(".") - 1), (ord(".") + 1, _LAST))
+
+
+@lru_cache(maxsize=4096)
+def _alone(character: str) -> tuple[_Span, ...]:
+    """The set of one character; the same one for all names, which are kept by the thousand."""
+    return ((ord(character), ord(character)),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ class Part:
     @classmethod
     def literal(cls, name: str) -> Part:
         """The part that matches this name and no other."""
-        return cls(tuple(((ord(c), ord(c)),) for c in name), 0, name, name, name)
+        return cls(tuple(_alone(c) for c in name), 0, name, name, name)
 
 
 #: `*`: any name.
@@ -73,7 +80,7 @@ def parse_part(text: str) -> Part:
                     raise ValueError("there is nothing behind its last backslash")
                 c = text[at]
                 at += 1
-            takes.append(((ord(c), ord(c)),))
+            takes.append(_alone(c))
     singles = [_single(spans) for spans in takes]
     if not stars and all(single is not None for single in singles):
         return Part.literal("".join(single or "" for single in singles))

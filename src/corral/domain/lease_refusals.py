@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corral.domain.errors import RefusedError
-from corral.domain.leases import Claim, Lease, Obstacle
+from corral.domain.lease_model import Claim, Lease, Obstacle
 from corral.domain.timestamps import timestamp
 from corral.domain.told_names import told_pattern
 

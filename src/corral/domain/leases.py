@@ -13,155 +13,20 @@ on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from corral.domain.deadlines import Deadlines
-from corral.domain.errors import NotFoundError, RefusedError
+from corral.domain.errors import RefusedError
+from corral.domain.lease_comparing import Comparing, Key
+from corral.domain.lease_index import LeaseIndex
+from corral.domain.lease_line import Blocker, Line
+from corral.domain.lease_model import Claim, Lease, Obstacle, lease_name, no_lease
+from corral.domain.lease_room import Room
 from corral.domain.message_commands import send_command
-from corral.domain.path_patterns import Pattern, folded
+from corral.domain.path_patterns import Pattern
 
-EXCLUSIVE, SHARED = "exclusive", "shared"
-
-
-@dataclass(frozen=True, slots=True)
-class Party:
-    """Who holds or wants something: an agent as TEAM/AGENT, or a person."""
-
-    name: str
-    #: The run of the agent that it belongs to; empty if it lives by being renewed.
-    run: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """What somebody wants: all of the patterns, or nothing."""
-
-    realm: str
-    patterns: tuple[Pattern, ...]
-    mode: str
-    party: Party
-    #: Seconds that it stays without a sign of life.
-    ttl: float
-    #: It is a lock: held by a command, and so in the way of others of the same party as well.
-    lock: bool = False
-    #: Names of the locks that the command runs within which asks for this one.
-    within: tuple[str, ...] = ()
-    #: Names there are the same whatever their case.
-    ignore_case: bool = False
-
-    @property
-    def compared(self) -> tuple[Pattern, ...]:
-        """The patterns as they are compared, in their order."""
-        return tuple(folded(pattern) for pattern in self.patterns) if self.ignore_case else self.patterns
-
-    def is_in_the_way_of(self, other: Claim) -> Pattern | None:
-        """The first of our patterns that keeps the other from being granted."""
-        if self.realm != other.realm or (self.party.name == other.party.name and not self.lock):
-            return None
-        if self.mode == SHARED and other.mode == SHARED:
-            return None
-        wanted = other.compared
-        for shown, ours in zip(self.patterns, self.compared, strict=True):
-            if any(ours.overlaps(theirs) for theirs in wanted):
-                return shown
-        return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
-    """What somebody holds."""
-
-    lease: str
-    #: Greater than that of every earlier lease.
-    token: int
-    claim: Claim
-    #: Unix seconds at which it was granted.
-    since: float
-    #: Its run has ended: it goes at its deadline.
-    suspect: bool = False
-
-
-def lease_name(token: int) -> str:
-    """What the lease with a token is called."""
-    return f"l{token}"
-
-
-def no_lease(lease: str) -> NotFoundError:
-    """What is said of a lease that there is not."""
-    return NotFoundError(
-        f"there is no lease {lease[:80]}", "it was released or has expired; corral lease ls shows what there is"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """What keeps a claim from being granted: a lease, or somebody who came first and waits for one."""
-
-    #: Of whoever is in the way, and what of it is.
-    claim: Claim
-    pattern: Pattern
-    #: What is in the way, or what whoever is in the way waits for; None if that is just being granted.
-    lease: Lease | None
-    #: Whoever is in the way holds it.
-    held: bool
-
-
-#: A realm, and how patterns begin there.
-_Place = tuple[str, tuple[str, ...]]
 _NONE: Mapping[str, Lease] = {}
-#: What one party may hold at once. How often it may stand in line is bounded by its connections.
-MOST_HELD = 4096
-
-
-class LeaseIndex:
-    """Leases by where their patterns begin, so that most of them need not be looked at.
-
-    Two patterns that name the same file begin alike: the beginning of one is that of the other, or leads there.
-    """
-
-    def __init__(self) -> None:
-        #: Realm and beginning → leases by name; and those whose beginnings lead on from there.
-        self._at: dict[_Place, dict[str, Lease]] = {}
-        self._below: dict[_Place, dict[str, Lease]] = {}
-
-    def add(self, lease: Lease) -> None:
-        """Take it in; again under its name is instead of the one before."""
-        for known, place in self._places(lease.claim):
-            known.setdefault(place, {})[lease.lease] = lease
-
-    def remove(self, lease: Lease) -> None:
-        """Forget it."""
-        for known, place in self._places(lease.claim):
-            if found := known.get(place):
-                found.pop(lease.lease, None)
-                if not found:
-                    del known[place]
-
-    def near(self, claim: Claim) -> Iterator[Lease]:
-        """Every lease that may be in the way of a claim, each once."""
-        seen: set[str] = set()
-        for known in self._known_near(claim):
-            for name, lease in known.items():
-                if name not in seen:
-                    seen.add(name)
-                    yield lease
-
-    def _known_near(self, claim: Claim) -> Iterator[Mapping[str, Lease]]:
-        for pattern in claim.compared:
-            beginning = pattern.beginning
-            for length in range(len(beginning) + 1):
-                yield self._at.get((claim.realm, beginning[:length]), _NONE)
-            # What names one file has nothing below it.
-            if not pattern.is_plain:
-                yield self._below.get((claim.realm, beginning), _NONE)
-
-    def _places(self, claim: Claim) -> Iterator[tuple[dict[_Place, dict[str, Lease]], _Place]]:
-        for pattern in claim.compared:
-            beginning = pattern.beginning
-            yield self._at, (claim.realm, beginning)
-            for length in range(len(beginning)):
-                yield self._below, (claim.realm, beginning[:length])
 
 
 class Leases:
@@ -170,110 +35,160 @@ class Leases:
     def __init__(self) -> None:
         #: By name.
         self.held: dict[str, Lease] = {}
-        self._index = LeaseIndex()
+        self._index: LeaseIndex[str] = LeaseIndex()
         #: By who holds them, then by name.
         self._of_party: dict[str, dict[str, Lease]] = {}
         self._deadlines = Deadlines()
-        #: Those who wait, by number and so in the order in which they came.
-        self._line: dict[int, Claim] = {}
+        self._room = Room()
+        self._line = Line()
+        #: Who was taken from the line to be granted what they want, and is not granted it yet.
+        self._handed: tuple[int, Claim] | None = None
+        #: How often something came or went, by realm: as long as it did not, what is in the way is the same.
+        self._versions: dict[str, int] = {}
         #: How many numbers have been given out.
         self.numbers = 0
 
     # Asking
 
+    def comparing(self, claim: Claim, *, lost: LeaseIndex[str] | None = None, first_only: bool = False) -> Comparing:
+        """The claim, to be compared with all that is held and waited for; see there."""
+        return Comparing(claim, self._index, self._line.index, lost, first_only=first_only)
+
+    def comparing_with_held(self, claim: Claim, spent: int = 0) -> Comparing:
+        """The same with what is held alone, up to the first that is in the way; `spent` was compared before."""
+        return Comparing(claim, self._index, LeaseIndex(), first_only=True, spent=spent)
+
     def conflict(self, claim: Claim) -> tuple[Lease, Pattern] | None:
         """A lease that is in the way of a claim, and what of it is."""
-        for lease in self._index.near(claim):
-            if (pattern := lease.claim.is_in_the_way_of(claim)) is not None:
-                return lease, pattern
-        return None
+        found = self.comparing_with_held(claim).all().in_the_way
+        return next(((self.held[str(name)], pattern) for name, pattern in found.items()), None)
 
-    def obstacles(self, claim: Claim, number: int | None = None) -> Iterator[Obstacle]:
-        """All that is in the way of a claim, which may be in line under this number; what is held comes first."""
-        for lease in self._index.near(claim):
-            if (pattern := lease.claim.is_in_the_way_of(claim)) is not None:
+    def obstacles(self, compared: Comparing) -> Iterator[Obstacle]:
+        """All that is in the way of a claim, as far as it was compared; what is held comes first."""
+        yield from self._obstacles(compared.in_the_way)
+
+    def obstacles_of(self, number: int) -> Iterator[Obstacle]:
+        """All that is in the way of somebody in line."""
+        yield from self._obstacles({key: one.pattern for key, one in self._line.behind(number).items()})
+
+    def _obstacles(self, in_the_way: Mapping[Key, Pattern]) -> Iterator[Obstacle]:
+        for key, pattern in in_the_way.items():
+            if isinstance(key, str) and key in self.held:
+                lease = self.held[key]
                 yield Obstacle(lease.claim, pattern, lease, held=True)
-        for earlier, other in self._line.items():
-            if number is not None and earlier >= number:
-                return
-            if (pattern := other.is_in_the_way_of(claim)) is not None:
-                yield Obstacle(other, pattern, self._waited_for_first(earlier, other), held=False)
+        for key, pattern in in_the_way.items():
+            if isinstance(key, int) and key in self._line:
+                yield Obstacle(self._line.claim(key), pattern, self._waited_for_first(key), held=False)
 
-    def _waited_for_first(self, number: int, claim: Claim) -> Lease | None:
+    def _waited_for_first(self, number: int) -> Lease | None:
         """The lease that somebody in line waits for, be it behind others."""
-        for earlier, other in reversed([(one, wanted) for one, wanted in self._line.items() if one <= number]):
-            if earlier == number or other.is_in_the_way_of(claim) is not None:
-                claim = other
-                if (found := self.conflict(claim)) is not None:
-                    return found[0]
-        return None
+        while True:
+            behind = self._line.behind(number)
+            held = next((key for key in behind if isinstance(key, str)), None)
+            if held is not None:
+                return self.held[held]
+            ahead = [key for key in behind if isinstance(key, int) and key in self._line]
+            if not ahead:
+                return None
+            number = max(ahead)
 
-    def is_free(self, claim: Claim) -> bool:
+    def is_free(self, claim: Claim, compared: Comparing | None = None) -> bool:
         """True if it can be granted now: nothing that is held is in the way, and nobody who waits."""
-        return not any(earlier.is_in_the_way_of(claim) for earlier in self._line.values()) and (
-            self.conflict(claim) is None
-        )
+        compared = compared or self.comparing(claim, first_only=True).all()
+        return not self._still(compared)
 
-    def check_room(self, party: str) -> None:
-        """`RefusedError` for whoever holds as much as one may: all of it is in memory, and on the disk."""
-        if len(self._of_party.get(party, _NONE)) >= MOST_HELD:
-            raise RefusedError(
-                f"{party} holds {MOST_HELD} leases and locks, and may hold no more",
-                "release some, or hold several files with one lease, by a pattern",
-            )
+    def _still(self, compared: Comparing) -> dict[Key, Pattern]:
+        """What is in the way of a claim and is still there; what was lost is not."""
+        return {key: one for key, one in compared.in_the_way.items() if key in self.held or key in self._line}
 
-    def wait(self, claim: Claim) -> int:
-        """Stand in line; the number to leave it by."""
+    def check_room(self, claim: Claim) -> None:
+        """`RefusedError` for whoever would hold more than one may: all of it is in memory, and on the disk."""
+        self._room.check(claim)
+
+    def version(self, realm: str) -> int:
+        """Another number whenever something came to a realm or went from it, or somebody joined or left its line."""
+        return self._versions.get(realm, 0)
+
+    def _moved(self, realm: str) -> None:
+        self._versions[realm] = self._versions.get(realm, 0) + 1
+
+    # Waiting
+
+    def wait(self, claim: Claim, compared: Comparing | None = None) -> int:
+        """Stand in line; the number to leave it by. `RefusedError` for whoever waits for too much."""
+        compared = compared or self.comparing(claim).all()
+        still = self._still(compared)
+        self._line.check(claim, len(still))
         self.numbers += 1
-        self._line[self.numbers] = claim
+        self._stand(self.numbers, claim, compared, still)
         return self.numbers
+
+    def _stand(self, number: int, claim: Claim, compared: Comparing, still: Mapping[Key, Pattern]) -> None:
+        behind = {key: Blocker(self._party_of(key), pattern) for key, pattern in still.items()}
+        met = [key for key in compared.in_the_way if isinstance(key, str)]
+        self._line.stand(number, claim, behind, met)
+        self._room.take(claim)
+        self._moved(claim.realm)
+
+    def _party_of(self, key: Key) -> str:
+        claim = self.held[key].claim if isinstance(key, str) else self._line.claim(key)
+        return claim.party.name
 
     def leave(self, number: int) -> None:
         """Stand in line no more; again is no harm."""
-        self._line.pop(number, None)
+        claim = self._line.leave(number)
+        if claim is not None:
+            self._room.free(claim)
+            self._moved(claim.realm)
 
     def waited_for(self, number: int) -> set[str]:
         """Whom else somebody in line waits for: who holds what is in the way, and who came before and wants it too."""
-        return self._ahead(self._line[number], number)
+        # Another command of the same party goes on meanwhile.
+        return self._line.parties(number) - {self._line.claim(number).party.name}
 
-    def ahead_of(self, claim: Claim) -> set[str]:
+    def ahead_of(self, claim: Claim, compared: Comparing | None = None) -> set[str]:
         """Whom somebody would wait for who asked for this now."""
-        return self._ahead(claim, self.numbers + 1)
+        compared = compared or self.comparing(claim).all()
+        return {self._party_of(key) for key in self._still(compared)} - {claim.party.name}
 
-    def _ahead(self, claim: Claim, number: int) -> set[str]:
-        found = {lease.claim.party.name for lease in self._index.near(claim) if lease.claim.is_in_the_way_of(claim)}
-        for earlier, other in self._line.items():
-            if earlier >= number:
-                break
-            if other.is_in_the_way_of(claim):
-                found.add(other.party.name)
-        found.discard(claim.party.name)  # another command of the same party, which goes on meanwhile
-        return found
+    def changed_waits(self) -> list[int]:
+        """Those in line who wait for others, or for less, than when this was last asked."""
+        return self._line.changed()
 
     def own_locks_ahead(self, claim: Claim) -> set[str]:
         """The locks of the same party that are in the way of a claim of it."""
-        near = [lease for lease in self._index.near(claim) if lease.claim.party.name == claim.party.name]
-        return {lease.lease for lease in near if lease.claim.is_in_the_way_of(claim)}
+        near = [self.held[name] for name in self._index.near(claim.realm, claim.compared)]
+        own = [lease for lease in near if lease.claim.party.name == claim.party.name]
+        return {lease.lease for lease in own if lease.claim.is_in_the_way_of(claim)}
 
     def own_locks_around(self, claim: Claim) -> list[str]:
         """The locks of the same party that the command runs within which asks; what else it says is not believed."""
         around = [self.held[name] for name in claim.within if name in self.held]
         return [lease.lease for lease in around if lease.claim.lock and lease.claim.party.name == claim.party.name]
 
-    def next_in_line(self) -> Iterator[tuple[int, Claim]]:
-        """Each claim in line that can be granted now, the first first. Grant it before the next one is taken."""
-        passed: list[Claim] = []
-        for number, claim in list(self._line.items()):
-            if any(earlier.is_in_the_way_of(claim) for earlier in passed) or self.conflict(claim) is not None:
-                passed.append(claim)
-                continue
-            del self._line[number]
-            yield number, claim
+    def next_in_line(self) -> Iterator[tuple[int, Claim, Collection[str]]]:
+        """Each claim in line that can be granted now, the first first. Grant it before the next one is taken.
+
+        With it are the names of all leases that were in its way since it was asked for.
+        """
+        while (number := self._line.next_ready()) is not None:
+            claim = self._line.claim(number)
+            met = self._line.take(number)
+            self._room.free(claim)
+            self._moved(claim.realm)
+            self._handed = number, claim
+            yield number, claim, met
+            if self._handed is not None:  # it was not granted after all
+                self._handed = None
+                self._line.gone(number)
 
     def grant(self, claim: Claim, token: int, since: float, now: float) -> Lease:
         """Give somebody what is free."""
         lease = Lease(lease=lease_name(token), token=token, claim=claim, since=since)
         self._put(lease)
+        if self._handed is not None and self._handed[1] is claim:
+            self._line.became(self._handed[0], lease.lease)
+            self._handed = None
         if not claim.party.run:
             self._deadlines.set(lease.lease, now + claim.ttl)
         return lease
@@ -348,7 +263,7 @@ class Leases:
     def departed(self, alive: Mapping[str, str], ended: Iterable[str]) -> list[int]:
         """Those in line whose agent was ended or whose run is over, told as for `observe`: nobody could have it."""
         on_purpose = set(ended)
-        parties = [(number, claim.party) for number, claim in self._line.items()]
+        parties = [(number, claim.party) for number, claim in self._line.claims()]
         return [
             number
             for number, party in parties
@@ -375,18 +290,23 @@ class Leases:
         Those in line, by number, stand where they stood; `numbers` have been given out.
         """
         found = cls()
-        found._line = dict(sorted((line or {}).items()))
         found.numbers = numbers
         for lease in leases:
             found._put(lease)
             if lease.suspect or not lease.claim.party.run:
                 found._deadlines.set(lease.lease, now + lease.claim.ttl)
+        for number, claim in sorted((line or {}).items()):
+            compared = found.comparing(claim).all()
+            found._stand(number, claim, compared, compared.in_the_way)
         return found
 
     def _put(self, lease: Lease) -> None:
+        if lease.lease not in self.held:
+            self._index.add(lease.lease, lease.claim)
+            self._room.take(lease.claim)
+            self._moved(lease.claim.realm)
         self.held[lease.lease] = lease
         self._of_party.setdefault(lease.claim.party.name, {})[lease.lease] = lease
-        self._index.add(lease)
 
     def _drop(self, lease: Lease) -> None:
         del self.held[lease.lease]
@@ -394,5 +314,8 @@ class Leases:
         del own[lease.lease]
         if not own:
             del self._of_party[lease.claim.party.name]
-        self._index.remove(lease)
+        self._index.remove(lease.lease, lease.claim)
+        self._room.free(lease.claim)
+        self._line.gone(lease.lease)
+        self._moved(lease.claim.realm)
         self._deadlines.clear(lease.lease)

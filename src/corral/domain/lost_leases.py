@@ -8,10 +8,12 @@ a greater token than the other's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from corral.domain.leases import EXCLUSIVE, Lease, LeaseIndex
+from corral.domain.lease_comparing import Comparing
+from corral.domain.lease_index import LeaseIndex
+from corral.domain.lease_model import EXCLUSIVE, Lease
 
 #: So many are remembered, and of each so many that took it over; the oldest are forgotten first.
 MOST_LOST, MOST_TAKERS = 256, 16
@@ -33,9 +35,9 @@ class LostLeases:
 
     def __init__(self, lost: Iterable[Lost] = ()) -> None:
         self._lost = {one.lease.lease: one for one in lost}
-        self._index = LeaseIndex()
+        self.index: LeaseIndex[str] = LeaseIndex()
         for one in self._lost.values():
-            self._index.add(one.lease)
+            self.index.add(one.lease.lease, one.lease.claim)
 
     def lose(self, lease: Lease, at: float) -> tuple[list[Lost], list[Lost]]:
         """Remember a lease of a session; those that are to be remembered now, and those that are forgotten for it.
@@ -45,20 +47,26 @@ class LostLeases:
         if not lease.claim.party.run:
             return [], []
         lost = self._lost[lease.lease] = Lost(lease=lease, at=at)
-        self._index.add(lease)
+        self.index.add(lease.lease, lease.claim)
         forgotten = []
         while len(self._lost) > MOST_LOST:
             forgotten.append(self._drop(next(iter(self._lost))))
         return [lost], forgotten
 
-    def grant(self, lease: Lease) -> list[Lost]:
-        """Take in that a lease was granted; those that it is a taker of, changed."""
+    def grant(self, lease: Lease, met: Collection[str] | None = None) -> list[Lost]:
+        """Take in that a lease was granted; those that it is a taker of, changed.
+
+        `met` has the names of the leases that were in its way, be they held or lost then, if that was found out.
+        """
         if not self._lost or lease.claim.mode != EXCLUSIVE:
             return []
+        if met is None:
+            compared = Comparing(lease.claim, self.index, LeaseIndex()).all()
+            met = [str(name) for name in compared.in_the_way]
         changed = []
-        for name in [one.lease for one in self._index.near(lease.claim)]:
-            lost = self._lost[name]
-            if lease.claim.is_in_the_way_of(lost.lease.claim) is not None:
+        for name in met:
+            lost = self._lost.get(name)
+            if lost is not None:
                 now_it_is = replace(lost, takers=(*lost.takers, lease)[-MOST_TAKERS:])
                 self._lost[name] = now_it_is
                 changed.append(now_it_is)
@@ -74,7 +82,7 @@ class LostLeases:
 
     def _drop(self, name: str) -> Lost:
         lost = self._lost.pop(name)
-        self._index.remove(lost.lease)
+        self.index.remove(name, lost.lease.claim)
         return lost
 
     def of(self, party: str, run: str) -> Iterator[Lost]:

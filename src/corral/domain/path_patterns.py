@@ -69,6 +69,11 @@ class Pattern:
         return self.text.split("/")[len(self.beginning) :]
 
     @property
+    def parts(self) -> int:
+        """How many parts between slashes it has, with those that a slash at its end stands for."""
+        return len(self._steps)
+
+    @property
     def is_plain(self) -> bool:
         """True if it names one file and no other."""
         return len(self.beginning) == len(self._steps)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from corral.domain.access import is_elsewhere
-from corral.domain.leases import SHARED, Lease
+from corral.domain.lease_model import SHARED, Lease
 from corral.domain.lost_leases import Lost
 from corral.domain.path_patterns import Pattern, folded, of_file, parse
 

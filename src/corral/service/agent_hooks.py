@@ -21,7 +21,7 @@ from corral.domain.file_notes import BEING_WRITTEN, GONE, FileNotes, Key, Note, 
 from corral.domain.hook_calls import AFTER, BEFORE, FAILED, OVER, WRITE, Call, NotUnderstoodError, Verdict
 from corral.domain.hook_dialects import Dialect
 from corral.domain.hook_words import words_of
-from corral.domain.leases import Party
+from corral.domain.lease_model import Party
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
 from corral.domain.writes import NoAccess, Refusal
 from corral.ports.files import SeenFile

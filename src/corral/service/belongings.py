@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from corral.domain.leases import Lease
+from corral.domain.lease_model import Lease
 from corral.domain.records import Team, Who
 from corral.domain.task_records import CLOSED
 from corral.ports.census import Check, Residue

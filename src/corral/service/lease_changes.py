@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from corral.domain.leases import Lease
+from corral.domain.lease_model import Lease
 from corral.domain.records import NewEvent, Who
 from corral.ports.store import Change, Item, Store
 from corral.service.lease_records import StoredLease, lease_of, stored_lease

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corral.domain.errors import WrongUseError
-from corral.domain.leases import EXCLUSIVE, SHARED, Claim, Party, lease_name
+from corral.domain.lease_model import EXCLUSIVE, SHARED, Claim, Party, lease_name
 from corral.domain.path_patterns import Pattern, check_request, parse, plain
 from corral.domain.records import Agent, Team
 from corral.domain.spec_model import SHARED as SHARED_CHECKOUT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from corral.domain.leases import Claim, Lease, Party
+from corral.domain.lease_model import Claim, Lease, Party
 from corral.domain.path_patterns import parse
 
 

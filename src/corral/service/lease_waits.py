@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corral.domain.errors import RefusedError
+from corral.domain.lease_model import Claim
 from corral.domain.lease_refusals import what
-from corral.domain.leases import Claim, Leases
+from corral.domain.leases import Leases
 from corral.domain.waits import Waits
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from corral.background import Background
 from corral.domain import states
 from corral.domain.errors import CorralError, RefusedError
+from corral.domain.lease_comparing import Comparing
+from corral.domain.lease_model import Claim, Lease, Obstacle, Party
 from corral.domain.lease_refusals import does_not_run, refusal, what, with_holder, within_itself
-from corral.domain.leases import Claim, Lease, Leases, Obstacle, Party
+from corral.domain.leases import Leases
 from corral.domain.lost_leases import Lost
 from corral.domain.records import SUPERVISOR, Agent, Who
 from corral.domain.traces import shown
@@ -19,6 +21,7 @@ from corral.domain.waits import Waits
 from corral.ports.store import Change
 from corral.service.context import Context
 from corral.service.lease_changes import LeaseChanges, read_leases
+from corral.service.lease_comparisons import AT_ONCE, Comparisons
 from corral.service.lease_waits import LeaseWaits
 from corral.service.lease_watchers import LeaseWatchers
 from corral.service.ledger import Ledger
@@ -28,8 +31,6 @@ log = logging.getLogger("corral.daemon")
 
 #: How soon to try again what happens by itself and could not be written.
 _AGAIN_SECONDS = 2.0
-#: After so many files that are asked about, others get their turn.
-_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class LeaseService:
         #: By their numbers in the line: those who wait, and those whose grant is being written.
         self._waiting: dict[int, _Waiting] = {}
         self._handing: dict[int, _Waiting] = {}
-        self._watchers = LeaseWatchers(waits)
+        self._comparisons = Comparisons(lambda: self._leases)
+        self._watchers = LeaseWatchers(waits, self._compared, lambda: self._leases, self._cycle_of)
         self._timer: asyncio.TimerHandle | None = None
         #: Until then nothing is decided that happens by itself.
         self._again: asyncio.TimerHandle | None = None
@@ -81,7 +83,7 @@ class LeaseService:
         def put() -> None:
             self._line_up(found)
             self._lost.leases = lost_before
-            self._watchers.tell(self._leases, self._cycle)
+            self._watchers.tell()
             if self._is_read:
                 # Something could not be written. What follows from that by itself could not be either: tried at once,
                 # again and again, it would be all that the daemon does.
@@ -103,7 +105,7 @@ class LeaseService:
             try:
                 waiting.tickets = self._line_waits.begin(self._leases, number, waiting.claim)
             except RefusedError as error:
-                self._send_away(number, self._cycle(error, waiting.claim, number))
+                self._send_away(number, self._cycle(error, number))
 
     def _look_again(self) -> None:
         if self._again is not None:
@@ -126,16 +128,27 @@ class LeaseService:
 
         `RefusedError` names who holds what, or the cycle that a wait would close. An agent that does not run gets none.
         """
+        self._check(claim)
+        compared = await self._compared(claim, first_only=wait <= 0)
+        self._check(claim)  # others may have had their turn meanwhile
+        if self._leases.is_free(claim, compared):
+            lease = await self._grant(who, compared)
+        elif wait > 0:
+            lease = await self._in_line(who, compared, wait)
+        else:
+            raise self._refusal(claim, self._first(compared))
+        return self._held(lease)
+
+    def _check(self, claim: Claim) -> None:
         self._check_it_runs(claim.party)
         self._check_nesting(claim)
-        self._leases.check_room(claim.party.name)
-        if self._leases.is_free(claim):
-            lease = await self._grant(who, claim)
-        elif wait > 0:
-            lease = await self._in_line(who, claim, wait)
-        else:
-            raise self._refusal(claim)
-        return self._held(lease)
+        self._leases.check_room(claim)
+
+    async def _compared(self, claim: Claim, *, first_only: bool = False) -> Comparing:
+        """What is in the way of a claim, or the first of it; others have their turn meanwhile if it is much."""
+        return await self._comparisons.of(
+            lambda: self._leases.comparing(claim, lost=self._lost.leases.index, first_only=first_only)
+        )
 
     def _check_it_runs(self, party: Party) -> None:
         agent = self._registry.agents.get(_key(party)) if party.run else None
@@ -153,19 +166,20 @@ class LeaseService:
             if name in around or (claim.party.run and claim.party.run == lease.claim.party.run):
                 raise within_itself(lease, self.until(lease))
 
-    async def _grant(self, who: Who, claim: Claim) -> Lease:
-        lease = self._leases.grant(claim, self._ledger.next_revision(), self._now(), self._clock())
+    async def _grant(self, who: Who, compared: Comparing) -> Lease:
+        lease = self._leases.grant(compared.claim, self._ledger.next_revision(), self._now(), self._clock())
         self._wind()
-        noted = self._lost.grant(lease)
+        noted = self._lost.grant(lease, _names(compared.in_the_way))
         await self._ledger.write(self._change(who, "lease.granted", put=[lease], about=[lease], noted=noted))
         return lease
 
-    async def _in_line(self, who: Who, claim: Claim, wait: float) -> Lease:
-        number = self._leases.wait(claim)
+    async def _in_line(self, who: Who, compared: Comparing, wait: float) -> Lease:
+        claim = compared.claim
+        number = self._leases.wait(claim, compared)
         try:
             tickets = self._line_waits.begin(self._leases, number, claim)
         except RefusedError as error:
-            told = self._cycle(error, claim, number)
+            told = self._cycle(error, number)
             self._leases.leave(number)
             raise told from None
         granted: asyncio.Future[Lease] = asyncio.get_running_loop().create_future()
@@ -174,7 +188,7 @@ class LeaseService:
             async with asyncio.timeout(wait):
                 return await granted
         except TimeoutError:
-            raise self._refusal(claim, number=number, waited=True) from None
+            raise self._refusal(claim, next(self._leases.obstacles_of(number), None), waited=True) from None
         finally:
             self._leave(number)
 
@@ -195,21 +209,22 @@ class LeaseService:
 
     def _settle(self) -> None:
         """Give what is free to those who wait, in their order; who waits for others now is noted."""
-        for number, claim in self._leases.next_in_line():
+        for number, claim, met in self._leases.next_in_line():
             waiting = self._handing[number] = self._waiting.pop(number)
             self._line_waits.end(waiting.tickets)
             lease = self._leases.grant(claim, self._ledger.next_revision(), self._now(), self._clock())
-            noted = self._lost.grant(lease)
+            noted = self._lost.grant(lease, met)
             change = self._change(waiting.who, "lease.granted", put=[lease], about=[lease], noted=noted)
             written = self._ledger.submit(change)
             self._background.spawn(self._hand_over(lease, number, written), name="hand a lease over")
-        for number, waiting in list(self._waiting.items()):
+        for number in self._leases.changed_waits():
+            waiting = self._waiting[number]
             try:
                 self._line_waits.change(waiting.tickets, self._leases, number, waiting.claim)
             except RefusedError as error:
                 if not waiting.granted.done():
-                    waiting.granted.set_exception(self._cycle(error, waiting.claim, number))
-        self._watchers.tell(self._leases, self._cycle)
+                    waiting.granted.set_exception(self._cycle(error, number))
+        self._watchers.tell()
         self._wind()
 
     async def _hand_over(self, lease: Lease, number: int, written: asyncio.Future[None]) -> None:
@@ -232,17 +247,19 @@ class LeaseService:
 
         Nothing is written, and nobody waits behind somebody who only looks.
         """
-        if self._leases.is_free(claim):
+        compared = await self._compared(claim)
+        if self._leases.is_free(claim, compared):
             return
         try:
-            watching = self._watchers.begin(claim, self._leases)
+            watching = self._watchers.begin(compared)
         except RefusedError as error:
-            raise self._cycle(error, claim) from None
+            raise self._cycle_of(error, compared) from None
         try:
             async with asyncio.timeout(wait):
                 await watching.free
         except TimeoutError:
-            raise self._refusal(claim, waited=True) from None
+            compared = await self._compared(claim, first_only=True)
+            raise self._refusal(claim, self._first(compared), waited=True) from None
         finally:
             self._watchers.end(watching)
 
@@ -250,13 +267,22 @@ class LeaseService:
 
     async def check(self, claim: Claim) -> None:
         """Raise `RefusedError` if somebody else holds what would be in the way of this, however much it is."""
-        for number, pattern in enumerate(claim.patterns, 1):
-            # One by one: all of a lease is compared with all of a claim, and of these there may be thousands.
+        spent, turn = 0, AT_ONCE
+        for pattern in claim.patterns:
+            # One by one, so that it can be said of which of them somebody has something.
             one = replace(claim, patterns=(pattern,))
-            if self._leases.conflict(one) is not None:
-                raise self._refusal(one, asked=f"{shown(pattern.text)}: " if len(claim.patterns) > 1 else "")
-            if number % _AT_ONCE == 0:
+            compared = await self._compared_with_held(one, spent)
+            obstacle = self._first(compared)
+            if obstacle is not None:
+                asked = f"{shown(pattern.text)}: " if len(claim.patterns) > 1 else ""
+                raise self._refusal(one, obstacle, asked=asked)
+            spent = compared.compared + 1
+            if spent >= turn:
+                turn = spent + AT_ONCE
                 await asyncio.sleep(0)
+
+    async def _compared_with_held(self, claim: Claim, spent: int) -> Comparing:
+        return await self._comparisons.of(lambda: self._leases.comparing_with_held(claim, spent))
 
     def held(self) -> list[Held]:
         """All leases, the oldest first."""
@@ -389,17 +415,25 @@ class LeaseService:
     def _held(self, lease: Lease) -> Held:
         return Held(lease, self._now() + self._leases.expires_in(lease, self._clock()))
 
+    def _first(self, compared: Comparing) -> Obstacle | None:
+        return next(self._leases.obstacles(compared), None)
+
     def _refusal(
-        self, claim: Claim, *, number: int | None = None, waited: bool = False, asked: str = ""
+        self, claim: Claim, obstacle: Obstacle | None, *, waited: bool = False, asked: str = ""
     ) -> RefusedError:
-        obstacle = next(self._leases.obstacles(claim, number), None)
         if obstacle is None:
             return RefusedError(f"time was up when {what(claim)} was about to be had", "ask again")
         return refusal(obstacle, self._until(obstacle), waited=waited, asked=asked)
 
-    def _cycle(self, error: RefusedError, claim: Claim, number: int | None = None) -> RefusedError:
+    def _cycle(self, error: RefusedError, number: int) -> RefusedError:
         """The refusal of a wait that would close a cycle, with what is in the way at its first step."""
-        found = list(self._leases.obstacles(claim, number))
+        return self._with_holder(error, list(self._leases.obstacles_of(number)))
+
+    def _cycle_of(self, error: RefusedError, compared: Comparing) -> RefusedError:
+        """The same for a claim that stands in no line."""
+        return self._with_holder(error, list(self._leases.obstacles(compared)))
+
+    def _with_holder(self, error: RefusedError, found: Sequence[Obstacle]) -> RefusedError:
         first = next((one for one in found if one.claim.party.name == error.details.get("holder")), None)
         obstacle = first or next(iter(found), None)
         return with_holder(error, obstacle, self._until(obstacle))
@@ -410,6 +444,11 @@ class LeaseService:
     @staticmethod
     def _clock() -> float:
         return asyncio.get_running_loop().time()
+
+
+def _names(in_the_way: Iterable[str | int]) -> list[str]:
+    """Those of leases, and not of who waits."""
+    return [key for key in in_the_way if isinstance(key, str)]
 
 
 def _run_of(agent: Agent) -> str:

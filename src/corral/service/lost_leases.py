@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
-from corral.domain.leases import Lease
+from corral.domain.lease_model import Lease
 from corral.domain.lost_leases import Lost, LostLeases
 from corral.ports.store import Item, Store
 from corral.service.lease_records import StoredLease, lease_of, stored_lease
@@ -54,9 +54,9 @@ class LostBook:
             noted.drop.extend(map(_key, forgotten))
         return noted
 
-    def grant(self, lease: Lease) -> Noted:
-        """This was granted, and may be what somebody lost."""
-        return Noted(put=[_item(lost) for lost in self.leases.grant(lease)])
+    def grant(self, lease: Lease, met: Collection[str]) -> Noted:
+        """This was granted, and may be what somebody lost: `met` has the names of the leases that were in its way."""
+        return Noted(put=[_item(lost) for lost in self.leases.grant(lease, met)])
 
     def forget(self, parties: Sequence[str]) -> Noted:
         """These parties are gone."""

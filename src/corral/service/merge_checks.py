@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from corral.domain.access import shown_write
 from corral.domain.errors import RefusedError
-from corral.domain.leases import EXCLUSIVE
+from corral.domain.lease_model import EXCLUSIVE
 from corral.domain.merge_records import Merge
 from corral.domain.records import Team
 from corral.domain.timestamps import timestamp

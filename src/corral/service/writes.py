@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corral.domain.errors import WrongUseError
-from corral.domain.leases import Party
+from corral.domain.lease_model import Party
 from corral.domain.writes import Fence, NoAccess, Refusal, Writer, Writes, refusals
 from corral.service.lease_claims import Asking, realm_of
 from corral.service.leases import LeaseService

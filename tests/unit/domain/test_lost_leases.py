@@ -1,7 +1,7 @@
 """What is remembered of leases that were lost: bounded, and only what somebody else got since."""
 
 from corral.domain import lost_leases
-from corral.domain.leases import EXCLUSIVE, SHARED, Claim, Lease, Party
+from corral.domain.lease_model import EXCLUSIVE, SHARED, Claim, Lease, Party
 from corral.domain.lost_leases import LostLeases
 from corral.domain.path_patterns import parse
 

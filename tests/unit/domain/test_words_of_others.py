@@ -3,7 +3,7 @@
 import pytest
 
 from corral.domain import hook_reasons, lease_refusals
-from corral.domain.leases import EXCLUSIVE, Claim, Lease, Obstacle, Party
+from corral.domain.lease_model import EXCLUSIVE, Claim, Lease, Obstacle, Party
 from corral.domain.path_patterns import parse
 from corral.domain.writes import HELD, STALE, Refusal
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corral.domain.leases import EXCLUSIVE, SHARED, Claim, Lease, Party
+from corral.domain.lease_model import EXCLUSIVE, SHARED, Claim, Lease, Party
 from corral.domain.lost_leases import Lost
 from corral.domain.path_patterns import parse
 from corral.domain.writes import ACCESS, HELD, LOST, STALE, Fence, Writer, Writes, refusals
