@@ -48,7 +48,7 @@ from corral.domain.errors import CorralError, DeniedError, NotFoundError
 from corral.domain.policy import HOST, Decision, Target
 from corral.ports.policy import Facts
 from corral.service.audit import Audit
-from corral.service.authority import SEES, Asking, Authority
+from corral.service.authority import SEES, Asking, Authority, is_worth_remembering
 from corral.service.processes import Processes
 from corral.service.resolve import Roster
 from corral.service.seen import Seen
@@ -244,7 +244,7 @@ class _Request:
         found = self._around.remembered(self._key)
         if found is None:
             found = await self._asking.settled(self._look)
-            if self._asking.by_heart:
+            if self._asking.by_heart and is_worth_remembering(self._query):
                 self._around.remember(self._key, found)
         return found
 

@@ -23,13 +23,18 @@ SEES = "list_agents"
 _MOST_PASSES = 20
 #: In a stream, answers are used for so long before the policy is asked again: an OPA server may have other rules.
 _FRESH_SECONDS = 1.0
-#: Requests, and lists of rows, that are remembered.
-_MOST_REMEMBERED = 4096
+#: Requests, and lists of rows, that are remembered; of a request with a longer query nothing is.
+_MOST_REMEMBERED, LONGEST_REMEMBERED = 4096, 2048
 _NOTHING: Mapping[str, str] = {}
 #: What stands for an answer that is not there yet. The pass that met it counts for nothing.
 _NOT_YET = denied("", "")
 
 _T = TypeVar("_T")
+
+
+def is_worth_remembering(query: bytes) -> bool:
+    """Whether what is decided about a request is kept by its query. One that is asked again and again is short."""
+    return len(query) <= LONGEST_REMEMBERED
 
 
 class Authority:

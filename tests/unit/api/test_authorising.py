@@ -11,6 +11,7 @@ import pytest
 from corral.domain.audit_filter import Wanted
 from corral.domain.policy import Caller, Decision, Question, Target
 from corral.domain.records import NewEvent
+from corral.service.authority import LONGEST_REMEMBERED
 from tests.support.records import PERSON
 from tests.unit.api.deciding import ME, People, Scripted, decided
 from tests.unit.api.scene import OTHER_TEAM, Scene
@@ -443,3 +444,31 @@ def test_a_stream_that_may_not_go_on_has_that_as_its_outcome(tmp_path: Path, mon
     assert (denied.allowed, denied.rule, denied.outcome) == (False, "no", "403")
     assert (ended.allowed, ended.outcome, ended.detail) == (True, "403", {"error": "denied"})
     assert begun.trace == ended.trace
+
+
+def test_what_is_decided_about_a_very_long_query_is_not_remembered(tmp_path: Path) -> None:
+    class ByHeart(Scripted):
+        def known(self, question: Question) -> Decision | None:
+            self.asked.append(question)
+            return Decision(allow=True, rule="yes", reason="allowed")
+
+    class Unchanged(People):
+        def stamp(self) -> int:
+            return 0
+
+    policy = ByHeart(lambda _: True)
+
+    async def asked_again(scene: Scene, length: int) -> bool:
+        """Whether the policy is asked again when the same is asked for again."""
+        target = f"/v1/agents?team=shop&x={'y' * length}"
+        assert (await scene.ask("GET", target)).status == 200
+        policy.asked.clear()
+        assert (await scene.ask("GET", target)).status == 200
+        return bool(policy.asked)
+
+    async def act(scene: Scene) -> None:
+        assert not await asked_again(scene, 100)
+        assert await asked_again(scene, LONGEST_REMEMBERED)
+        assert not await asked_again(scene, LONGEST_REMEMBERED - 20)
+
+    decided(tmp_path, policy, act, Unchanged())
