@@ -26,6 +26,7 @@ class WhoApi:
             Question(
                 team=team,
                 agent=agent,
+                user=requests.caller(request).user,
                 path=requests.file_name(request, "path"),
                 cwd=requests.file_name(request, "cwd"),
                 since=requests.number(request, "since"),

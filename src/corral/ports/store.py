@@ -102,10 +102,14 @@ class Store(Protocol):
         team: str = "",
         agent: str = "",
         named: Sequence[str] = (),
+        realm: tuple[str, str] | None = None,
         last: int | None = None,
         limit: int = 1000,
     ) -> list[Event]:
         """Events in order: those after a sequence number, before one, or with `last` the newest ones of them.
+
+        With a `realm`, and a team, only those whose data names that realm, or that are the team's and name none. Others
+        are not decoded.
 
         `named` are patterns for the names of the events, of which one must fit: `agent.*`, `inbox.answered`.
         """

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakValueDictionary
 
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
 from corral.domain.path_patterns import Pattern, of_file, parse
@@ -28,6 +29,7 @@ from corral.domain.traces import (
 )
 from corral.ports.history import AskedMerge, FileHistory
 from corral.service.context import Context
+from corral.service.journal_pages import Pages
 from corral.service.lease_claims import files_of, realm_of, whose_is
 from corral.service.leases import LeaseService
 from corral.service.reaching import keeper_soon
@@ -35,8 +37,6 @@ from corral.service.real_patterns import RealPatterns
 from corral.service.sight import EVERYTHING, Sight
 from corral.service.tasks import Tasks
 
-#: The newest events of the journal that are looked at.
-_MOST_EVENTS = 20_000
 #: The newest commits that are: more than are told, because it is told how many more there are.
 _MOST_COMMITS = 10_000
 #: Traces that are told, without and with a word about it.
@@ -67,6 +67,8 @@ class Question:
     team: Team
     #: Who asks, if it is an agent.
     agent: Agent | None
+    #: Whose request it is.
+    user: str
     path: str
     #: The directory of the caller; empty if it has none.
     cwd: str = ""
@@ -85,6 +87,8 @@ class Who:
         self._leases = leases
         self._tasks = tasks
         self._real = RealPatterns(context.supervisor)
+        #: By who asks: of each one question at a time.
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def of(self, question: Question, sight: Sight = EVERYTHING) -> FileTraces:
         """What is known of a file, the newest first. `NotFoundError` for one that nobody knows.
@@ -94,6 +98,10 @@ class Who:
         """
         if not 0 < question.limit <= LARGEST_LIMIT:
             raise WrongUseError(f"limit={question.limit}: 1 to {LARGEST_LIMIT} are wanted")
+        async with self._turns.setdefault(question.user, asyncio.Lock()):
+            return await self._of(question, sight)
+
+    async def _of(self, question: Question, sight: Sight) -> FileTraces:
         workspaces = await self._workspaces(question.team, sight)
         names = names_of(question.path, question.cwd, [*workspaces, files_of(question.team, None)])
         for name in names:
@@ -112,7 +120,7 @@ class Who:
         # Who names it by way of a symbolic link means the file that it leads to.
         asked, name = name, "/".join(file.beginning)
         await self._registry.save()  # whoever has done something finds it
-        events = await self._store.events(since=question.since, last=_MOST_EVENTS)
+        events, unread = await self._read(question)
         history = _NO_HISTORY
         if team.repo is not None:
             keeper = await keeper_soon(self._supervisor, team.name)
@@ -138,7 +146,14 @@ class Who:
         if not history.known and not any(_names_it(one) or team.repo is None for one in traces):
             return None
         told = newest_first(traces, question.since)
-        return FileTraces(path=name, traces=told[:limit], more=max(0, len(told) - limit), unseen=history.unseen)
+        unseen, more = [*history.unseen, *unread], max(0, len(told) - limit)
+        return FileTraces(path=name, traces=told[:limit], more=more, unseen=unseen)
+
+    async def _read(self, question: Question) -> tuple[list[Event], list[str]]:
+        """The newest events that may tell of files of the team's repository; and what of them is too much to read."""
+        pages = Pages(realm_of(question.team), question.team.name, question.since)
+        await pages.read(self._store)
+        return pages.events, pages.unread
 
     async def _workspaces(self, team: Team, sight: Sight) -> Workspaces:
         """Of all teams that share the repository."""

@@ -61,12 +61,21 @@ class WitnessedStore:
         team: str = "",
         agent: str = "",
         named: Sequence[str] = (),
+        realm: tuple[str, str] | None = None,
         last: int | None = None,
         limit: int = 1000,
     ) -> list[Event]:
         """See `Store.events`."""
         return await self._store.events(
-            after=after, before=before, since=since, team=team, agent=agent, named=named, last=last, limit=limit
+            after=after,
+            before=before,
+            since=since,
+            team=team,
+            agent=agent,
+            named=named,
+            realm=realm,
+            last=last,
+            limit=limit,
         )
 
     async def newest_besides(self, hidden: Collection[tuple[str, str]], before: int) -> int:

@@ -85,6 +85,7 @@ def read(
     limit: int,
     named: Sequence[str] = (),
     before: int | None = None,
+    realm: tuple[str, str] | None = None,
 ) -> list[Event]:
     """See `Store.events`."""
     conditions, values = ["1"], list[object]()
@@ -101,6 +102,11 @@ def read(
     if named:
         conditions.append(f"({' OR '.join(['event GLOB ?'] * len(named))})")
         values += named
+    if realm is not None:
+        # As the encoder writes it: within a text that somebody made up, each quote has a backslash before it.
+        key = b'"realm":'
+        conditions.append("(instr(entry, ?) > 0 OR (journal.team = ? AND instr(entry, ?) = 0))")
+        values += [key + _encode(realm[0]), realm[1], key]
     source, order = "journal", "seq"
     if team and agent:
         # CROSS: span after span from the outside, so that the order is that of the journal and a limit ends it early.

@@ -127,6 +127,7 @@ class SqliteStore:
         team: str = "",
         agent: str = "",
         named: Sequence[str] = (),
+        realm: tuple[str, str] | None = None,
         last: int | None = None,
         limit: int = 1000,
     ) -> list[Event]:
@@ -140,6 +141,7 @@ class SqliteStore:
                 team=team,
                 agent=agent,
                 named=named,
+                realm=realm,
                 last=last,
                 limit=limit,
             )
