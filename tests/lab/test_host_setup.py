@@ -253,6 +253,13 @@ def test_managers_of_members_read_a_changed_unit_and_their_keepers_go_with_the_r
         assert f"{ann.home}/.local/state/corral-host, of the keeper of ann" in document["left"]
 
 
+def test_nothing_is_left_of_places_that_workspaces_have_moved_from() -> None:
+    with shared_server():
+        host("setup", "--workspaces", "/data-of-the-lab/ws", "--yes")
+        assert described("/data-of-the-lab/ws") == "root:root 711"
+    assert not os.path.exists("/data-of-the-lab"), "and of /srv/corral the footprint tells"
+
+
 def test_linger_that_somebody_had_before_stays(ann: User) -> None:
     with shared_server(ann):
         assert os.listdir("/var/lib/corral-host/linger") == []

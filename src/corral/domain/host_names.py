@@ -23,6 +23,8 @@ SETTINGS = f"{CONFIG}/host.json"
 #: What root notes of this host: here are the users whose linger was turned on for Corral's sake.
 NOTES = "/var/lib/corral-host"
 LINGER_NOTES = f"{NOTES}/linger"
+#: … and here the directories that were made for workspaces, also those above them, a line each.
+PLACE_NOTES = f"{NOTES}/places"
 PROGRAMS = "/usr/local/libexec/corral"
 HELPER = f"{PROGRAMS}/helper"
 SUDOERS = "/etc/sudoers.d/corral"

@@ -141,6 +141,8 @@ class Seen:
     people: Sequence[PersonSeen] = ()
     #: Users whose linger was turned on for Corral's sake.
     linger_notes: Sequence[str] = ()
+    #: Directories that were made for workspaces, also where those are no more.
+    places_made: Mapping[str, PathSeen] = field(default_factory=dict)
     #: Who is in the daemon's own group and is not the daemon.
     in_daemons_group: Sequence[str] = ()
     #: … and who has that group as their first, which nobody can be taken out of.
@@ -226,6 +228,11 @@ def remove(wanted: Layout, seen: Seen, *, purge: bool) -> list[Step]:
             for one in wanted.directories
             if one.data and one.path in seen.paths
         )
+        steps.extend(
+            Step(REMOVE_DIRECTORY, path, f"remove {path}, if nothing else is in it", "it was made for workspaces")
+            for path in _former_places(wanted, seen)
+            if not _is_used(path, wanted, seen)
+        )
         if seen.user is not None:
             steps.append(Step(DELETE_USER, USER, f"delete the user {USER}", "purge"))
         steps.extend(
@@ -245,11 +252,27 @@ def left_behind(wanted: Layout, seen: Seen, *, purge: bool) -> list[str]:
     ]
     # That they are in it may have been said by somebody else, and for more than this.
     left += [f"{name} in the group {person.name}" for person in seen.people for name in person.shares_with]
+    left += [
+        f"{path}, which was made for workspaces"
+        for path in _former_places(wanted, seen)
+        if not purge or _is_used(path, wanted, seen)
+    ]
     if purge:
         return left
     left += [f"{one.path} with its data" for one in wanted.directories if one.data and one.path in seen.paths]
     names = [f"the user {USER}"] if seen.user is not None else []
     return [*left, *names, *(f"the group {name}" for name in GROUPS if name in seen.groups)]
+
+
+def _former_places(wanted: Layout, seen: Seen) -> list[str]:
+    """What was made for workspaces besides the place where they are, what is below before what is above."""
+    return sorted((path for path in seen.places_made if path != wanted.workspaces), key=len, reverse=True)
+
+
+def _is_used(path: str, wanted: Layout, seen: Seen) -> bool:
+    """True if something is in it, and none of it goes away with the rest."""
+    known = {wanted.workspaces, *seen.places_made}
+    return not seen.places_made[path].empty and not any(other.startswith(f"{path}/") for other in known)
 
 
 def linger_on(user: str) -> Step:

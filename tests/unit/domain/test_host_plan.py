@@ -278,6 +278,22 @@ def test_a_purge_leaves_nothing_but_what_is_in_homes() -> None:
     assert host_plan.left_behind(WANTED, done(), purge=True) == []
 
 
+def test_places_where_workspaces_were_are_named_and_go_with_a_purge_if_they_are_empty() -> None:
+    empty = PathSeen(DIRECTORY, "root", "root", 0o711, empty=True)
+    used = replace(empty, empty=False)
+    moved = layout("/opt/corral/bin/python", "# the helper\n", "/data/ws")
+    made = {"/srv/corral": empty, "/data/ws": used, "/data": used, "/old/ws": used}
+    seen = replace(done(moved), places_made=made)
+    named = [f"{path}, which was made for workspaces" for path in ("/srv/corral", "/old/ws", "/data")]
+    assert host_plan.left_behind(moved, seen, purge=False)[:3] == named
+    assert not {"/srv/corral", "/old/ws", "/data"} & {step.subject for step in remove(moved, seen, purge=False)}
+    steps = remove(moved, seen, purge=True)
+    assert at(steps, host_plan.REMOVE_TREE, "/data/ws") < at(steps, host_plan.REMOVE_DIRECTORY, "/data")
+    assert (host_plan.REMOVE_DIRECTORY, "/srv/corral") in brief(steps)
+    assert "/old/ws" not in {step.subject for step in steps}
+    assert host_plan.left_behind(moved, seen, purge=True) == ["/old/ws, which was made for workspaces"]
+
+
 def test_where_nothing_is_nothing_is_removed() -> None:
     assert remove(WANTED, NOTHING, purge=True) == []
 

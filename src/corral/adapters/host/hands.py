@@ -14,7 +14,17 @@ from corral.adapters.host import tools
 from corral.domain import host_plan
 from corral.domain.errors import CorralError, RefusedError
 from corral.domain.host_layout import File, Layout
-from corral.domain.host_names import AGENTS, HOME, KEEPER_SERVICE, LINGER_NOTES, MEMBERS, SHELL, SUDOERS, USER
+from corral.domain.host_names import (
+    AGENTS,
+    HOME,
+    KEEPER_SERVICE,
+    LINGER_NOTES,
+    MEMBERS,
+    PLACE_NOTES,
+    SHELL,
+    SUDOERS,
+    USER,
+)
 from corral.domain.host_plan import Step
 
 
@@ -25,6 +35,7 @@ class Hands:
         self._directories = {one.path: one for one in wanted.directories}
         self._files = {one.path: one for one in wanted.files}
         self._sudoers = wanted.sudoers
+        self._workspaces = wanted.workspaces
         self._deeds: Mapping[str, Callable[[str], None]] = {
             host_plan.ADD_GROUP: lambda name: _tool("groupadd", "--system", name),
             host_plan.ADD_USER: _add_user,
@@ -68,6 +79,8 @@ class Hands:
     def _make_directory(self, path: str) -> None:
         wanted = self._directories[path]
         uid, gid = pwd.getpwnam(wanted.owner).pw_uid, grp.getgrnam(wanted.group).gr_gid
+        if path == self._workspaces:
+            _note_places(path)
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
         if not os.path.lexists(path):
             os.mkdir(path, 0o700)
@@ -78,6 +91,16 @@ class Hands:
             os.fchmod(handle, wanted.mode)
         finally:
             os.close(handle)
+
+
+def _note_places(path: str) -> None:
+    """Note what is about to be made, so that a removal finds it when workspaces have moved elsewhere since."""
+    missing = []
+    while not os.path.lexists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    with open(PLACE_NOTES, "a", encoding="ascii") as file:
+        file.writelines(f"{one}\n" for one in missing)
 
 
 def _tool(name: str, *arguments: str) -> None:

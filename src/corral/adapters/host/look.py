@@ -24,6 +24,7 @@ from corral.domain.host_names import (
     LINGER_NOTES,
     LOWEST_UID,
     MEMBERS,
+    PLACE_NOTES,
     RUNTIME,
     SERVICE,
     SERVICE_FILE,
@@ -56,8 +57,16 @@ def look(wanted: Layout, members: Mapping[str, tuple[int, str]] | None = None) -
         linger_notes=tuple(sorted(os.listdir(LINGER_NOTES))) if os.path.isdir(LINGER_NOTES) else (),
         in_daemons_group=tuple(sorted({*group.gr_mem} - {USER})) if (group := _group(USER)) is not None else (),
         of_daemons_group=tuple(sorted({*_of_own(group.gr_gid)} - {USER})) if group is not None else (),
+        places_made=_places_made(),
         strange_audit=tuple(audit_files.strange(user.pw_uid)) if (user := _account(USER)) is not None else (),
     )
+
+
+def _places_made() -> dict[str, PathSeen]:
+    """The directories that were made for workspaces, now or before, and are there still."""
+    noted = _path(PLACE_NOTES)
+    places = dict.fromkeys((noted.text or "").splitlines()) if noted is not None else ()
+    return {path: seen for path in places if (seen := _path(path)) is not None and seen.kind == DIRECTORY}
 
 
 def private_directories() -> list[Directory]:
