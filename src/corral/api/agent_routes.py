@@ -14,6 +14,7 @@ from corral.api.services import Services
 from corral.api.team_bodies import AgentsBody, ChosenBody, ForkBody, RemoveBody, RestartBody
 from corral.api.working import Working
 from corral.domain.records import Agent
+from corral.service.lists import teams_seen
 from corral.service.progress import Tell
 from corral.service.resolve import find_agent, find_agents, find_team
 from corral.service.sight import CONTENTS_OF_AGENT, Sight
@@ -105,8 +106,14 @@ class AgentApi:
             team = chosen.name
         elif team:
             find_team(self._registry, name=team)
-        looks = self._services.stats.read(team=team, names=names, every=requests.interval(request))
-        return answers.lines(streams.stats(looks, requests.sight(request)))
+        sight = requests.sight(request)
+        looks = self._services.stats.read(
+            team=team,
+            names=names,
+            every=requests.interval(request),
+            teams=partial(teams_seen, sight, self._registry),
+        )
+        return answers.lines(streams.stats(looks, sight))
 
     async def attach(self, request: Request) -> Response:
         agent = self._one_agent(request)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json as stdlib_json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -34,6 +36,11 @@ _STATUS = {2: 400, 3: 404, 4: 409, 5: 500, 6: 503, 7: 409}
 
 #: In the answer to `ps`: how many agents wait for a person.
 WAITING_HEADER = "x-corral-waiting"
+
+#: In the answer to a list: the teams of which nothing is known, each with why, as JSON.
+UNKNOWN_HEADER = "x-corral-unknown"
+#: So many of them are told. Headers have to be short.
+_MOST_UNKNOWN = 20
 
 #: `containment` of an agent that was never started: there is nothing of it that could be contained.
 NOT_CONTAINED = "none"
@@ -73,6 +80,16 @@ def json_noting(value: object, **facts: object) -> Response:
     """One JSON document. What came of the request has these facts in the audit trail."""
     document = Document(_encode(value), 200)
     document.noted = facts
+    return document
+
+
+def json_of_some(value: object, unknown: Mapping[str, str]) -> Response:
+    """One JSON document, a list; `unknown` are teams that are not in it because nothing is known of them, with why."""
+    document = json(value)
+    if unknown:
+        told = [{"team": team, "why": why} for team, why in islice(unknown.items(), _MOST_UNKNOWN)]
+        # A header has bytes: whatever is no ASCII in a reason is told as JSON can.
+        document.headers[UNKNOWN_HEADER] = stdlib_json.dumps(told)
     return document
 
 
@@ -291,6 +308,7 @@ def _stat_object(stat: Stat) -> dict[str, object]:
         "oom_kills": usage and usage.oom_kills,
         "containment": usage.level if usage else NOT_CONTAINED,
         "cgroup": usage.cgroup if usage else "",
+        "unknown": stat.unknown,
     }
 
 

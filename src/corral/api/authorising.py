@@ -43,7 +43,7 @@ from corral.api.meant import place_of
 from corral.api.router import Handler
 from corral.api.ruling import Ruling, actor, denied, rows
 from corral.api.said import is_in_body, order_of, said
-from corral.api.telling import Acted, told, traced
+from corral.api.telling import Acted, in_whose_words, told, traced
 from corral.domain.errors import CorralError, DeniedError, NotFoundError
 from corral.domain.policy import HOST, Decision, Target
 from corral.ports.policy import Facts
@@ -77,6 +77,7 @@ class Authorising:
         finder = self._finders.get(endpoint.handler)
         if finder is None:
             raise LookupError(f"{endpoint.handler} is not in api/about_table.py")
+        handler = in_whose_words(handler)
 
         async def authorised(request: Request) -> Response:
             return await _Request(self, endpoint, finder, request).serve(handler)
@@ -159,9 +160,15 @@ class Authorising:
             place=place,
         )
 
-    async def place(self, request: Request) -> tuple[str, str] | None:
+    async def place(self, request: Request, asking: Asking) -> tuple[str, str] | None:
         """Whose the process of a request is; None if nobody knows it, or the request says so itself."""
-        return await place_of(request, self._processes)
+        return await place_of(request, self._processes, await self._searched(request, asking))
+
+    async def _searched(self, request: Request, asking: Asking) -> list[str]:
+        """The teams that a process is looked for in: the one that is named, of those that may be seen."""
+        named = requests.text(request, "team")
+        seen = await asking.settled(lambda: list(Seen(self._registry, asking).teams))
+        return [team for team in seen if named in ("", team)]
 
 
 class _Request:
@@ -230,7 +237,7 @@ class _Request:
         if decides_by_body:
             await self._read_body()
         if self._verb in PROCESSES:
-            self._place = await self._around.place(self._request)
+            self._place = await self._around.place(self._request, self._asking)
         ruling = await self._ruling()
         if kind is not None and not decides_by_body and not streamed and ruling.denial is None:
             await self._read_body()

@@ -16,7 +16,7 @@ from corral.service.hook_notices import HookNotices
 from corral.service.inbox import InboxService
 from corral.service.merges import Merges
 from corral.service.msg import Msg
-from corral.service.processes import no_process
+from corral.service.process_finding import no_process
 from corral.service.resolve import find_agent, find_team
 from corral.service.sends import Sends
 

@@ -7,6 +7,8 @@ is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.requests import Request
 
 from corral.api import requests
@@ -58,12 +60,14 @@ class Meant:
         return rows([(on, self._decision) for on in about.on])
 
 
-async def place_of(request: Request, processes: Processes) -> tuple[str, str] | None:
-    """Whose the process of a request is; None if nobody knows it, or the request says so itself."""
+async def place_of(
+    request: Request, processes: Processes, teams: Sequence[str] | None = None
+) -> tuple[str, str] | None:
+    """Whose the process of a request is, of those of `teams`; None if nobody knows it, or the request says so itself."""
     if requests.text(request, "agent"):
         return None
     try:
-        found = await processes.find(request.path_params["process"], team="", agent="", cwd="")
+        found = await processes.find(request.path_params["process"], team="", agent="", cwd="", teams=teams)
     except NotFoundError:
         return None
     return found.team, found.agent

@@ -143,6 +143,7 @@ class Stat(Told, frozen=True):
     oom_kills: int | None
     containment: str
     cgroup: str
+    unknown: Annotated[str, Meta(description="why nothing is known of it; empty if something is")]
 
 
 class Stats(Told, frozen=True):

@@ -39,7 +39,7 @@ ENDPOINTS = (
         method="GET",
         path="/v1/processes",
         handler="list_processes",
-        summary="the processes of an agent, of a team, or all",
+        summary="the processes of an agent, of a team, or all; X-Corral-Unknown says of which teams nothing is known",
         parameters=(Parameter("agent", "only this agent's"), Parameter("team", "only this team's"), CWD),
         answers=(list[process_answers.Process],),
     ),

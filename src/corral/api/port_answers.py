@@ -28,11 +28,14 @@ class PortUse(Answer, frozen=True):
     team: Annotated[str | None, Meta(description="null with `agent`: no agent of these listens there, yet one has it")]
     agent: str | None
     name: Annotated[str | None, Meta(description=_NAME)]
-    listening: Annotated[bool, Meta(description="a process of the agent listens on it, with TCP")]
+    listening: Annotated[
+        bool, Meta(description="a process of the agent listens on it, with TCP; false also if that is `unknown`")
+    ]
     pid: Annotated[int | None, Meta(description="of who listens; null if nobody does, or if it cannot be seen")]
     command: str
     leased: Annotated[bool, Meta(description="it is in the agent's own block")]
     hidden: Annotated[bool, Meta(description="who asks may not read it: `command` is empty, whatever it is")]
+    unknown: Annotated[str, Meta(description="why it is not known who listens; empty if it is")]
 
 
 def use(found: port_blocks.PortUse, *, hidden: bool) -> PortUse:
@@ -47,4 +50,5 @@ def use(found: port_blocks.PortUse, *, hidden: bool) -> PortUse:
         command="" if hidden else found.command,
         leased=found.leased,
         hidden=hidden,
+        unknown=found.unknown,
     )

@@ -32,9 +32,11 @@ class PortApi:
     async def list_ports(self, request: Request) -> Response:
         sight = requests.sight(request)
         chosen = await sight.rows(self._chosen(request), lambda agent: agent.key)
-        found = await self._ports.uses(chosen)
+        named = bool(requests.text(request, "agent") or requests.text(request, "team"))
+        found = await self._ports.uses(chosen, named=named)
         opened = await sight.opened(CONTENTS_OF_PROCESS, (agent.key for agent in chosen))
-        return answers.json([port_answers.use(one, hidden=one.concerns not in opened) for one in found])
+        rows = [port_answers.use(one, hidden=one.concerns not in opened) for one in found.ports]
+        return answers.json_of_some(rows, found.unknown)
 
     def _chosen(self, request: Request) -> list[Agent]:
         if requests.text(request, "agent"):

@@ -10,7 +10,7 @@ PORTS = (
         method="GET",
         path="/v1/ports",
         handler="list_ports",
-        summary="the ports of an agent, of a team, or all, and who listens on what",
+        summary="the ports of an agent, of a team, or all, and who listens on what; X-Corral-Unknown as for processes",
         parameters=(Parameter("agent", "only this agent's"), Parameter("team", "only this team's"), CWD),
         answers=(list[port_answers.PortUse],),
     ),

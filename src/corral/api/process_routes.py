@@ -16,6 +16,7 @@ from corral.domain.errors import DeniedError, WrongUseError
 from corral.domain.line_patterns import Pattern
 from corral.domain.process_output import BASE64
 from corral.domain.signal_names import name_of, number_of
+from corral.service.lists import teams_seen
 from corral.service.process_orders import DEFAULT_LIMIT, MOST_INPUT
 from corral.service.process_reading import Place, Question
 from corral.service.processes import Processes
@@ -47,15 +48,18 @@ class ProcessApi:
 
     async def list_processes(self, request: Request) -> Response:
         team, agent, cwd = _whose(request)
-        found = await self._processes.list(team=team, agent=agent, cwd=cwd)
         sight = requests.sight(request)
+        teams = None if team or agent else await teams_seen(sight, self._registry)
+        asked = await self._processes.list(team=team, agent=agent, cwd=cwd, teams=teams)
+        found = [(name, process) for name, processes in asked.answers.items() for process in processes]
         listed = await sight.rows(found, lambda one: (one[0], one[1].agent))
         opened = await sight.opened(CONTENTS_OF_PROCESS, ((team, process.agent) for team, process in listed))
-        return answers.json(
+        return answers.json_of_some(
             [
                 process_answers.process(team, process, hidden=(team, process.agent) not in opened)
                 for team, process in listed
-            ]
+            ],
+            asked.unknown,
         )
 
     async def show_process(self, request: Request) -> Response:

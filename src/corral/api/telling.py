@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Protocol
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from corral.api import requests
 from corral.api.answers import Document, of_error
 from corral.api.lasting import Ending, Lasting
 from corral.api.outcomes import came_of
+from corral.api.router import Handler
 from corral.domain.audit import AGENT, Actor, Target
+from corral.domain.errors import CorralError
+from corral.domain.foreign_words import as_told_to
 from corral.service.audit import Audit, Decision
 
 #: In every answer that has been audited: the trace id of its entries.
@@ -100,6 +104,18 @@ class Read:
         if more:
             detail = {**detail, "and": len(more)}
         return self._audit.noted(self._who, self.verb, on, rule=rule, outcome=outcome.word, detail=detail)
+
+
+def in_whose_words(handler: Handler) -> Handler:
+    """The handler; what somebody else's keeper says went wrong is told as that keeper's word, and not as Corral's."""
+
+    async def attributed(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except CorralError as error:
+            raise as_told_to(error, requests.caller(request).user) from None
+
+    return attributed
 
 
 async def told(answer: Awaitable[Response], sheet: Sheet) -> Response:

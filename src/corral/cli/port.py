@@ -7,7 +7,8 @@ from corral.cli.output import plain, remark, say, width_of, write_json
 from corral.cli.proc_targets import Whose, whose
 from corral.cli.table import lines, shortened, shown_width
 from corral.cli.targets import agent_and_team
-from corral.client.answers import Record, ask, ask_for_list
+from corral.cli.unknown import remark_on_unknown
+from corral.client.answers import Record, ask, ask_for_list_of_known
 from corral.domain.errors import WrongUseError
 
 HEADINGS = ("PORT", "AGENT", "NAME", "LISTENS", "PID", "COMMAND")
@@ -31,14 +32,15 @@ def get(invocation: Invocation) -> int:
 
 def ls(invocation: Invocation) -> int:
     of = Whose(invocation.places, *agent_and_team(invocation.text("team"), invocation.text("agent")))
-    ports = ask_for_list(of.places, "GET", of.request("/v1/ports"))
+    ports, unknown = ask_for_list_of_known(of.places, "GET", of.request("/v1/ports"))
     if invocation.json:
         write_json(ports)
     elif ports:
         for line in _table(ports):
             say(line)
-    else:
+    elif not unknown:
         remark("no agent has ports, and none listens")
+    remark_on_unknown(unknown)
     return 0
 
 
@@ -59,7 +61,7 @@ def _row(port: Record, *, several: bool) -> "list[str]":
         agent = f"{port.get('team')}/{agent}"
     leased, pid = port.get("leased"), port.get("pid")
     name = str(port.get("name") or ("" if leased else "(not leased)"))
-    listens = "yes" if port.get("listening") else "no"
+    listens = "unknown" if port.get("unknown") else "yes" if port.get("listening") else "no"
     return [
         str(port.get("port")),
         agent,

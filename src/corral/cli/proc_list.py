@@ -12,7 +12,8 @@ from corral.cli.proc_targets import Whose
 from corral.cli.ps import age
 from corral.cli.table import lines, shortened, shown_width
 from corral.cli.targets import several_agents
-from corral.client.answers import Record, ask_for_list
+from corral.cli.unknown import remark_on_unknown
+from corral.client.answers import Record, ask_for_list_of_known
 from corral.domain.errors import WrongUseError
 
 HEADINGS = ("ID", "AGENT", "STATE", "AGE", "PIDS", "OUTPUT", "COMMAND")
@@ -28,7 +29,7 @@ def run(invocation: Invocation) -> int:
     if team is None and agent is None and not everything:
         team, agent = own_agent(invocation.places)
     of = Whose(invocation.places, team, agent)
-    processes = ask_for_list(of.places, "GET", of.request("/v1/processes"))
+    processes, unknown = ask_for_list_of_known(of.places, "GET", of.request("/v1/processes"))
     if invocation.flag("running"):
         processes = [process for process in processes if process.get("running") or process.get("pids")]
     if invocation.json:
@@ -40,8 +41,9 @@ def run(invocation: Invocation) -> int:
         sys.stdout.flush()
         for process in processes:
             remark_on_trouble(process)
-    else:
+    elif not unknown:
         remark("there is no process")
+    remark_on_unknown(unknown)
     return 0
 
 
@@ -109,7 +111,7 @@ LIST = Command(
         "One line a process: its id, whose it is, how it is, how old, how many processes of it run, how much it has\n"
         "written, and the command. Without AGENT: of all agents, or in an agent its own. PIDS of a command that has\n"
         "ended are what it started and left behind; corral proc kill ends them. If the output of one is not recorded,\n"
-        "as on a full disk, a line on standard error says so."
+        "as on a full disk, a line on standard error says so; so it does of a team whose keeper does not answer."
     ),
     examples=(
         ("corral proc ls", "those of all agents; in an agent, its own"),

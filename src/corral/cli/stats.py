@@ -7,6 +7,7 @@ from corral.cli.command import AGENTS, SECONDS, TEAMS, Argument, Command, Invoca
 from corral.cli.output import remark, write_json
 from corral.cli.stats_table import Screen, table
 from corral.cli.targets import here, several_agents
+from corral.cli.unknown import remark_on_unknown
 from corral.client.absence import error_of_absence
 from corral.client.answers import Record, records_of_present_daemon, stream_was_cut
 from corral.client.wire import DaemonAbsentError, target
@@ -63,6 +64,8 @@ def _looks(places: Places, request: str, of: str | None) -> Iterator[list[Record
 def _show(look: list[Record]) -> None:
     if look:
         sys.stdout.write("".join(line + "\n" for line in table(look)))
+        sys.stdout.flush()
+        remark_on_unknown(look, "unknown")
     else:
         remark("no team is up")
 

@@ -51,6 +51,11 @@ def ask_present_daemon(
 
 def ask_for_list(places: "Places", method: str, target: str) -> list[Record]:
     """The one JSON list of objects that answers."""
+    return ask_for_list_of_known(places, method, target)[0]
+
+
+def ask_for_list_of_known(places: "Places", method: str, target: str) -> tuple[list[Record], list[Record]]:
+    """The one JSON list of objects that answers, and the teams of which nothing is known: each `team`, and `why`."""
     try:
         response = request(places, method, target)
     except DaemonAbsentError:
@@ -59,6 +64,11 @@ def ask_for_list(places: "Places", method: str, target: str) -> list[Record]:
     listed = _parsed(response.body)
     if not isinstance(listed, list):
         raise _strange(response.body)
+    unknown = _parsed(response.headers.get("x-corral-unknown", "[]").encode())
+    return _objects(listed), _objects(unknown if isinstance(unknown, list) else [])
+
+
+def _objects(listed: list[object]) -> list[Record]:
     return [record for record in listed if isinstance(record, dict)]
 
 

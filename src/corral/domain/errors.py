@@ -20,6 +20,8 @@ class CorralError(Exception):
         self.remedy = remedy
         #: Fields that join the error object of `--json` (a holder, a path, …): a contract where documented.
         self.details = details
+        #: The user whose keeper says so, on a shared server; empty if it is not a keeper's word. Crosses no wire.
+        self.said_by = ""
 
     def as_json(self) -> dict[str, object]:
         """The error object of the contract: `{"error": {"code", "message", "remedy"}}` without its wrapper."""
@@ -115,7 +117,8 @@ def from_json(error: dict[str, object]) -> CorralError:
     """Rebuild an error that crossed a wire; a code that only the other side knows is a failure of that name."""
     code = str(error.get("code", CorralError.code))
     kind = _family(CorralError).get(code, CorralError)
-    details = {k: v for k, v in error.items() if k not in ("code", "message", "remedy")}
+    # `self` is no field of ours either, and would be taken for the error itself.
+    details = {k: v for k, v in error.items() if k not in ("code", "message", "remedy", "self")}
     rebuilt = kind(str(error.get("message", "")), str(error.get("remedy", "")), **details)
     rebuilt.code = code
     return rebuilt

@@ -18,6 +18,7 @@ from corral.ports.resources import HostPorts, Listening
 from corral.ports.store import Change, Item
 from corral.service.context import Context
 from corral.service.ledger import Ledger
+from corral.service.lists import ask_each
 from corral.service.reaching import keeper_soon
 
 log = logging.getLogger("corral.daemon")
@@ -44,6 +45,17 @@ class PortUse:
     #: The team and the agent that are to be asked about before its command line is told: that of the process; for a
     #: stranger's, whose block the port is in.
     concerns: AgentKey
+    #: Why it is not known who listens; empty if it is.
+    unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """The ports of some agents."""
+
+    ports: Sequence[PortUse]
+    #: By team, why it is not known who listens.
+    unknown: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,25 +226,35 @@ class PortBlocks:
 
     # Looking
 
-    async def uses(self, agents: Sequence[Agent]) -> list[PortUse]:
-        """The ports of these agents, by team, agent and port: those that are theirs, and those that they listen on."""
+    async def uses(self, agents: Sequence[Agent], *, named: bool = True) -> Uses:
+        """The ports of these agents, by team, agent and port: those that are theirs, and those that they listen on.
+
+        `named`: just they are meant, and a keeper that does not answer is raised.
+        """
         teams: dict[str, list[Agent]] = {}
         for agent in agents:
             teams.setdefault(agent.team, []).append(agent)
         # All of their blocks, for a stranger may listen where no name has been asked for yet.
         leased = {team: self._all_ports(members) for team, members in teams.items()}
-        looks = await asyncio.gather(*(self._listening(team, sorted(leased[team])) for team in teams))
+        asked = await ask_each(
+            self._supervisor.keepers, list(teams), lambda team: self._listening(team, sorted(leased[team])), named=named
+        )
         found: list[PortUse] = []
-        for members, look in zip(teams.values(), looks, strict=True):
+        for team, members in teams.items():
             for agent in members:
-                own = {one.port: one for one in look if one.agent == agent.name}
-                found += self._uses_of(agent, own)
+                own = {one.port: one for one in asked.answers.get(team, ()) if one.agent == agent.name}
+                found += self._uses_of(agent, own, asked.unknown.get(team, ""))
         seen = {(use.port, use.pid) for use in found}
+        # A keeper is asked about the ports of its own team, and believed about no others.
         strangers = {
-            one.port: one for look in looks for one in look if not one.agent and (one.port, one.pid) not in seen
+            one.port: one
+            for team, look in asked.answers.items()
+            for one in look
+            if not one.agent and one.port in leased[team] and (one.port, one.pid) not in seen
         }
         owners = {port: agent.key for agent in agents for port in self._all_ports([agent])}
-        return [*found, *(_stranger(one, owners[port]) for port, one in sorted(strangers.items()))]
+        others = [_stranger(one, owners[port]) for port, one in sorted(strangers.items()) if port in owners]
+        return Uses([*found, *others], asked.unknown)
 
     async def _listening(self, team: str, ports: list[int]) -> list[Listening]:
         keeper = await keeper_soon(self._supervisor, team)
@@ -247,7 +269,7 @@ class PortBlocks:
         blocks = [block for agent in agents if (block := self._blocks.get(agent.key)) is not None]
         return {port for block in blocks for port in (block.first, *block.names.values())}
 
-    def _uses_of(self, agent: Agent, listening: Mapping[int, Listening]) -> list[PortUse]:
+    def _uses_of(self, agent: Agent, listening: Mapping[int, Listening], unknown: str) -> list[PortUse]:
         block = self._blocks.get(agent.key)
         names = {port: name for name, port in block.names.items()} if block is not None else {}
         uses = []
@@ -264,6 +286,7 @@ class PortBlocks:
                     command=seen.command if seen is not None else "",
                     leased=block is not None and port in block.ports,
                     concerns=agent.key,
+                    unknown=unknown,
                 )
             )
         return uses

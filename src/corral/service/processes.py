@@ -6,7 +6,6 @@ somebody waits for it, and what is written down about it.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
@@ -19,10 +18,11 @@ from corral.domain.signal_names import name_of
 from corral.ports.processes import Execution, Process, Survivor
 from corral.service import process_orders
 from corral.service.context import Context
+from corral.service.lists import Asked
 from corral.service.patience import Patience
+from corral.service.process_finding import ProcessFinding, no_process
 from corral.service.process_notes import ProcessNotes
 from corral.service.process_orders import OTHER_SHELL, Plan, Wanted
-from corral.service.process_owners import ProcessOwners
 from corral.service.process_reading import Place, ProcessReader, Question, Reading
 from corral.service.reaching import keeper_soon
 from corral.service.resolve import find_agent, find_team
@@ -53,7 +53,7 @@ class Processes:
         self._supervisor = context.supervisor
         self._reader = ProcessReader(context.supervisor)
         self._notes = ProcessNotes(context.registry)
-        self._owners = ProcessOwners(lambda owner: owner in context.registry.agents)
+        self._known = ProcessFinding(context.registry, context.supervisor)
 
     async def settled(self) -> None:
         """Wait until everything that was done is in the journal."""
@@ -112,12 +112,12 @@ class Processes:
 
     async def _start(self, who: Who, agent: Agent, wanted: Wanted, plan: Plan, patience: Patience) -> Execution:
         order = plan.order
-        owner = self._owners.get(order.process)
+        owner = await self._known.owner_before(order.process)
         if owner is None:
             # Written before it is so: a command may be over before anybody hears that it began.
             about = {"process": order.process, **process_orders.fingerprint(wanted)}
             self._note(who, agent.key, "process.started", about)
-            self._owners.remember(order.process, agent.key)
+            self._known.remember(order.process, agent.key)
         elif owner != agent.key:
             raise no_process(order.process)  # as of any id that is not the agent's
         wait = 0.0 if plan.background or wanted.input is not None else patience.portion
@@ -129,7 +129,7 @@ class Processes:
         except CorralError as error:
             outcome = "unknown" if isinstance(error, UnavailableError) else "failed"
             self._note(who, agent.key, "process.failed", {"process": order.process, "error": error.code}, outcome)
-            self._owners.forget(order.process, agent.key)
+            self._known.forget(order.process, agent.key)
             raise
 
     async def _feed(self, place: Place, data: bytes) -> str:
@@ -145,26 +145,37 @@ class Processes:
 
     # Looking
 
-    async def list(self, *, team: str, agent: str, cwd: str) -> list[tuple[str, Process]]:
-        """Processes with their teams, the oldest of each team first: of an agent, of a team, or all."""
+    async def list(
+        self, *, team: str, agent: str, cwd: str, teams: Sequence[str] | None = None
+    ) -> Asked[Sequence[Process]]:
+        """Processes by team, the oldest first: of an agent, of a team, or of `teams` (None: of all there are)."""
         if agent:
             found = find_agent(self._registry, team=team, agent=agent, cwd=cwd)
-            teams, agent = [found.team], found.name
-        else:
-            teams = [find_team(self._registry, name=team).name] if team else sorted(self._registry.teams)
-        listed = await asyncio.gather(*(self._of(name, agent) for name in teams))
-        return [(name, process) for name, processes in zip(teams, listed, strict=True) for process in processes]
+            return await self._known.of_each([found.team], found.name, named=True)
+        if team:
+            return await self._known.of_each([find_team(self._registry, name=team).name], "", named=True)
+        return await self._known.of_each(sorted(self._registry.teams) if teams is None else teams, "", named=False)
 
-    async def find(self, process: str, *, team: str, agent: str, cwd: str) -> Place:
-        """Where the process of that id is. With a team or an agent, only theirs are meant."""
+    async def find(self, process: str, *, team: str, agent: str, cwd: str, teams: Sequence[str] | None = None) -> Place:
+        """Where the process of that id is. With a team or an agent, only theirs are meant, and else those of `teams`.
+
+        `NotFoundError` if there is none; `UnavailableError` if some of those that would know do not answer.
+        """
         if not is_process_id(process):
             raise no_process(process)
         if agent:
             found = find_agent(self._registry, team=team, agent=agent, cwd=cwd)
             return Place(found.team, found.name, process)
-        if self._owners.get(process) is None:
-            await self.list(team=team, agent="", cwd="")
-        owner = self._owners.get(process)
+        owner = self._known.owner(process)
+        if owner is None:
+            listed = await self.list(team=team, agent="", cwd="", teams=teams)
+            owner = self._known.owner(process)
+            if owner is None and listed.unknown:
+                silent, why = next(iter(listed.unknown.items()))
+                raise UnavailableError(
+                    f"nobody can tell whether there is a process {process}: nothing is known of {silent}, {why}",
+                    "name its agent with --agent, if you know whose it is",
+                )
         if owner is None or (team and owner[0] != team):
             raise no_process(process)
         return Place(*owner, process)
@@ -227,14 +238,8 @@ class Processes:
         """Forget a process of which nothing runs, with its output."""
         keeper = await keeper_soon(self._supervisor, place.team)
         await keeper.forget_processes(place.team, place.agent, [place.process])
-        self._owners.forget(place.process, (place.team, place.agent))
+        self._known.forget(place.process, (place.team, place.agent))
         self._note_about(who, place, "process.removed")
-
-    async def _of(self, team: str, agent: str) -> Sequence[Process]:
-        found = await self._supervisor.insist(team, lambda keeper: keeper.processes(team, agent))
-        for process in found:
-            self._owners.remember(process.process, (team, process.agent))
-        return found
 
     async def _until_ended(self, place: Place, patience: Patience) -> Process:
         while True:
@@ -258,11 +263,6 @@ class Processes:
 def _check(question: Question) -> None:
     process_orders.check_limit(question.limit)
     process_orders.check_seconds("wait", question.wait)
-
-
-def no_process(process: str) -> NotFoundError:
-    """What is said of a process that there is not."""
-    return NotFoundError(f"there is no process {process[:100]}", "corral proc ls shows those there are")
 
 
 def _remarks(plan: Plan, seen: Execution, timeout: float | None) -> list[str]:

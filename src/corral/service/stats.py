@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corral.domain.records import Agent
 from corral.ports.usage import Usage
 from corral.service.context import Context
+from corral.service.lists import ask_each
 from corral.service.reaching import keeper_soon
 from corral.service.resolve import find_team
 
@@ -31,6 +32,8 @@ class Stat:
     usage: Usage | None
     #: Of one processor, since the look before; None without one.
     cpu_percent: float | None
+    #: Why nothing is known of it; empty if something is.
+    unknown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class _Look:
     clock: float
     time: float
     usage: Mapping[str, Usage]
+    #: Why nothing is known of it; empty if something is.
+    unknown: str = ""
 
 
 class Stats:
@@ -50,25 +55,38 @@ class Stats:
         self._supervisor = context.supervisor
         self._now = context.now
 
-    async def read(self, *, team: str, names: Sequence[str], every: float | None) -> AsyncIterator[list[Stat]]:
+    async def read(
+        self,
+        *,
+        team: str,
+        names: Sequence[str],
+        every: float | None,
+        teams: Callable[[], Awaitable[Sequence[str]]] | None = None,
+    ) -> AsyncIterator[list[Stat]]:
         """What is used now, then again every so many seconds if `every` says so.
 
-        Without a team: of all that are up, as it is at the time of each look. Without names: all agents of each team,
-        then the team as a whole.
+        Without a team: of those that `teams` names at the time of each look; without that, of all that are up. Without
+        names: all agents of each team, then the team as a whole.
         """
-        before = await self._look(team)
+        before = await self._look(team, teams)
         await asyncio.sleep(FIRST_SECONDS if before else 0)
         while True:
-            looks = await self._look(team)
+            looks = await self._look(team, teams)
             yield [stat for name, look in looks.items() for stat in self._stats(name, names, look, before.get(name))]
             if every is None:
                 return
             before = looks
             await asyncio.sleep(every)
 
-    async def _look(self, team: str) -> dict[str, _Look]:
-        teams = [find_team(self._registry, name=team).name] if team else sorted(self._registry.teams)
-        return dict(zip(teams, await asyncio.gather(*map(self._look_at, teams)), strict=True))
+    async def _look(self, team: str, among: Callable[[], Awaitable[Sequence[str]]] | None) -> dict[str, _Look]:
+        if team:
+            teams: Sequence[str] = [find_team(self._registry, name=team).name]
+        else:
+            teams = sorted(self._registry.teams) if among is None else await among()
+        asked = await ask_each(self._supervisor.keepers, teams, self._look_at, named=bool(team))
+        clock, now = asyncio.get_running_loop().time(), self._now()
+        nothing = {name: _Look(clock, now, {}, why) for name, why in asked.unknown.items()}
+        return {name: asked.answers.get(name) or nothing[name] for name in teams}
 
     async def _look_at(self, team: str) -> _Look:
         keeper = await keeper_soon(self._supervisor, team)
@@ -94,7 +112,7 @@ def _stat(team: str, agent: Agent | None, look: _Look, before: _Look | None) -> 
     percent = None
     if usage is not None and earlier is not None and before is not None and look.clock > before.clock:
         percent = busy(usage.cpu_seconds - earlier.cpu_seconds, look.clock - before.clock)
-    return Stat(team=team, agent=agent, time=look.time, usage=usage, cpu_percent=percent)
+    return Stat(team=team, agent=agent, time=look.time, usage=usage, cpu_percent=percent, unknown=look.unknown)
 
 
 def busy(cpu_seconds: float, seconds: float) -> float | None:

@@ -11,7 +11,7 @@ import pytest
 from corral.adapters.unix_keeper import calling, client, patience
 from corral.adapters.unix_keeper.client import KeeperClient
 from corral.client import wire as command_line
-from corral.domain.errors import UnavailableError
+from corral.domain.errors import RefusedError, UnavailableError
 from corral.ports import wire
 from corral.ports.runs import Ended
 from corral.service import reaching
@@ -180,3 +180,31 @@ def test_a_keeper_that_is_killed_as_one_comes_is_not_there(monkeypatch: pytest.M
     monkeypatch.setattr(asyncio, "open_unix_connection", killed)
     with pytest.raises(ConnectionRefusedError):
         asyncio.run(KeeperClient.connect("/nowhere", lambda _: None, lambda: None))
+
+
+@pytest.mark.parametrize("value", [{"no": "list"}, [{"process": 5}], [[]], b"\xff"])
+def test_a_keeper_that_answers_with_nonsense_is_hung_up_on(own_directory: Path, value: object) -> None:
+    async def act(keeper: KeeperClient) -> None:
+        with pytest.raises(UnavailableError, match="answered processes with what cannot be understood"):
+            await keeper.processes("shop", "")
+        assert keeper.closed
+        assert scene.lost
+
+    scene = Scene(own_directory, lambda call, writer: _answer(call, writer, value))
+    scene.play(act)
+
+
+def test_an_error_says_whose_keeper_it_is_the_word_of_and_cannot_break_the_connection(own_directory: Path) -> None:
+    error: dict[str, object] = {"code": "refused", "message": "no", "remedy": "do", "self": 1}
+
+    def refuse(call: wire.Call, writer: asyncio.StreamWriter) -> None:
+        writer.write(wire.encode(wire.Failure(number=call.number, error=error)))
+
+    async def act(keeper: KeeperClient) -> None:
+        keeper._user = "ben"
+        with pytest.raises(RefusedError, match="no") as raised:
+            await keeper.processes("shop", "")
+        assert raised.value.said_by == "ben"
+        assert not keeper.closed
+
+    Scene(own_directory, refuse).play(act)

@@ -88,9 +88,11 @@ def decided(
     facts: Facts | None = None,
     *,
     audited: bool = True,
+    several: bool = False,
 ) -> list[Note]:
     """Do something with a daemon that asks this policy; what its audit trail has then, but for what is about itself.
-    Without a policy it is the daemon of one person."""
+    Without a policy it is the daemon of one person. `several`: everybody of `People` has a keeper of their own.
+    """
     notes: list[Note] = []
 
     async def run() -> None:
@@ -98,8 +100,9 @@ def decided(
         if audited:
             terms = AuditTerms(enabled=True)
             audit = Audit(await TrailWriter.open(str(directory / "audit"), terms, lambda: 0.0, {}), terms, lambda: 0.0)
+        users = People().owners if several else {}
         authority = None if policy is None else Authority(policy, facts or People())
-        async with served(directory, str(directory / "d.sock"), authority, audit) as scene:
+        async with served(directory, str(directory / "d.sock"), authority, audit, users) as scene:
             await asyncio.wait_for(act(scene), 60)
             if audit is not None:
                 notes.extend([entry.note async for entry in audit.read(Wanted(), lambda _: True)])

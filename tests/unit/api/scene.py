@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 from corral.adapters.sqlite.store import SqliteStore
@@ -96,6 +97,8 @@ class Scene:
         self.processes = services.processes
         self.registry = services.registry
         self.keeper = keeper
+        #: Of a shared server, by user.
+        self.keepers: dict[str, FakeKeeper] = {}
         self.store = store
         self.socket = socket
         #: All waits that are under way.
@@ -149,19 +152,28 @@ class Scene:
 
 @contextlib.asynccontextmanager
 async def served(
-    directory: Path, socket: str, authority: Authority | None = None, audit: Audit | None = None
+    directory: Path,
+    socket: str,
+    authority: Authority | None = None,
+    audit: Audit | None = None,
+    users: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[Scene]:
-    """A daemon that serves at `socket`; with an authority, as that of a shared server."""
-    keeper = FakeKeeper()
+    """A daemon that serves at `socket`; with an authority, as that of a shared server. `users` says whose each team is,
+    if there is a keeper for each.
+    """
+    keepers = {user: FakeKeeper() for user in users.values()}
+    keeper = keepers.get(user_name(os.getuid())) or FakeKeeper()
 
-    async def connect(*_: object) -> Keeper:
-        return cast("Keeper", keeper)
+    async def connect(user: str, *_: object) -> Keeper:
+        return cast("Keeper", keepers.get(user, keeper))
 
     store = await SqliteStore.open(str(directory / "corral.db"))
     registry = Registry(store, lambda: 0.0, str(directory / "at-rest"))
-    await registry.commit(PERSON, teams=[TEAM, OTHER_TEAM], agents=AGENTS)
+    await registry.commit(
+        PERSON, teams=[replace(one, user=users.get(one.name, "")) for one in (TEAM, OTHER_TEAM)], agents=AGENTS
+    )
     places = Places(str(directory), str(directory))
-    supervisor = Supervisor(registry, connect, lambda: 0.0)
+    supervisor = Supervisor(registry, connect, lambda: 0.0, shared=bool(users))
     context = Context(registry=registry, supervisor=supervisor, store=store, places=places, now=lambda: 0.0)
     ledger = Ledger(store)
     kv = Kv(context, ledger)
@@ -218,7 +230,9 @@ async def served(
     server = DaemonServer(make_app(services))
     serving = asyncio.ensure_future(server.serve(sockets=[listen(socket)]))
     try:
-        yield Scene(services, keeper, store, socket, waits)
+        scene = Scene(services, keeper, store, socket, waits)
+        scene.keepers = keepers
+        yield scene
     finally:
         server.end()
         await serving

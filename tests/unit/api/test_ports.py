@@ -58,6 +58,7 @@ def test_the_list_has_what_is_leased_and_what_is_listened_on(tmp_path: Path) -> 
             "command": "",
             "leased": True,
             "hidden": False,
+            "unknown": "",
         }
         assert listed == [{"port": first, "name": None, **row}, {"port": first + 1, "name": "web", **row}]
         (stray,) = (await scene.ask("GET", "/v1/ports?team=toys")).json
@@ -71,6 +72,7 @@ def test_the_list_has_what_is_leased_and_what_is_listened_on(tmp_path: Path) -> 
             "command": "node",
             "leased": False,
             "hidden": False,
+            "unknown": "",
         }
         everything = (await scene.ask("GET", "/v1/ports")).json
         assert {(one["team"], one["agent"]) for one in everything} == {("shop", "a"), ("shop", "b"), ("toys", "z")}

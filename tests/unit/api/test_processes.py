@@ -73,7 +73,7 @@ class TestWhose:
     def test_is_found_by_a_daemon_that_never_heard_of_it(self, tmp_path: Path) -> None:
         async def act(scene: Scene) -> None:
             process, _ = await started(scene, "z")
-            scene.processes._owners.forget(process, ("toys", "z"))
+            scene.processes._known._owners.forget(process, ("toys", "z"))
             assert (await scene.ask("GET", f"/v1/processes/{process}")).json["team"] == "toys"
             await scene.ask("POST", f"/v1/processes/{process}/signal?signal=INT")
             await scene.processes.settled()
@@ -136,7 +136,7 @@ class TestWhose:
             scene.keeper.forget_processes = forget  # type: ignore[method-assign]
             assert (await scene.ask("DELETE", f"/v1/processes/{process}?team=toys&agent=z")).status == 200
             assert forgotten == ["z"]
-            assert scene.processes._owners.get(process) == ("shop", "a")
+            assert scene.processes._known._owners.get(process) == ("shop", "a")
 
         play(tmp_path, act)
 

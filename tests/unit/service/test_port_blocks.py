@@ -226,7 +226,7 @@ def test_who_listens_is_put_beside_who_has_it(tmp_path: Path) -> None:
             Listening(port=b, agent="", pid=10, command="somebody"),
             Listening(port=b + 3, agent="", pid=11, command="where no name was asked for"),
         ]
-        found = await one.ports.uses(AGENTS)
+        found = (await one.ports.uses(AGENTS)).ports
         told = [(use.port, use.agent, use.name, use.listening, use.pid, use.leased) for use in found]
         assert told == [
             (a, "a", None, False, None, True),

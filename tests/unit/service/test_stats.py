@@ -52,6 +52,7 @@ class Host:
 
     def __init__(self) -> None:
         self.keepers = self
+        self.shared = False
         self.looks = 0
 
     def of(self, _: str) -> "Host":

@@ -51,8 +51,12 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
         writer: asyncio.StreamWriter,
         on_report: Callable[[Report], None],
         on_lost: Callable[[], None],
+        user: str = "",
     ) -> None:
-        """`on_report` raises RefusedError for a report that the connection is to end with."""
+        """`on_report` raises RefusedError for a report that the connection is to end with. On a shared server `user` is
+        whose keeper it is.
+        """
+        self._user = user
         self._writer = writer
         self._on_report = on_report
         self._on_lost = on_lost
@@ -290,7 +294,14 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
             self._pending.pop(number, None)
             if patience is not None:
                 patience.end()
-        return msgspec.msgpack.decode(raw, type=answer)
+        try:
+            return msgspec.msgpack.decode(raw, type=answer)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            self._hang_up()
+            raise UnavailableError(
+                f"{self._who} answered {verb} with what cannot be understood, and was hung up on",
+                "is it of another version, or another program? keeper.log in CORRAL_HOME may tell why",
+            ) from error
 
     def _ask(self, verb: str, arguments: dict[str, Any], future: asyncio.Future[msgspec.Raw] | None = None) -> int:
         self._numbers += 1
@@ -312,18 +323,30 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
                 if isinstance(frame, wire.Call) or self._answers > self._numbers:
                     raise ValueError("an answer to nothing")
                 self._settle(frame.number, frame.value if isinstance(frame, wire.Answer) else from_json(frame.error))
-        except (asyncio.IncompleteReadError, ConnectionError, ValueError, msgspec.DecodeError, RefusedError):
-            self.closed = True
-            self._writer.close()
-            self._fail_pending()
-            if self.introduced and not self._dismissed:
-                self._on_lost()
+        except (
+            asyncio.IncompleteReadError, ConnectionError, ValueError, RecursionError, msgspec.DecodeError, RefusedError,
+        ):  # fmt: skip
+            self._lose()
+
+    def _hang_up(self) -> None:
+        """On one that cannot be relied on."""
+        if not self.closed:
+            self._reading.cancel()
+            self._lose()
+
+    def _lose(self) -> None:
+        self.closed = True
+        self._writer.close()
+        self._fail_pending()
+        if self.introduced and not self._dismissed:
+            self._on_lost()
 
     def _settle(self, number: int, outcome: msgspec.Raw | CorralError) -> None:
         future = self._pending.get(number)
         if future is None or future.done():
             return
         if isinstance(outcome, CorralError):
+            outcome.said_by = self._user
             future.set_exception(outcome)
         else:
             future.set_result(outcome)

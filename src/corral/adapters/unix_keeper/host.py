@@ -84,7 +84,7 @@ class HostKeepers:
                 f"find out how it came to be there; then, by {user}: systemctl --user restart corral-keeper.service",
                 holder=user_name(theirs),
             )
-        return KeeperClient(reader, writer, on_report, on_lost)
+        return KeeperClient(reader, writer, on_report, on_lost, user)
 
 
 def _uid_of(user: str) -> int:
