@@ -26,7 +26,7 @@ from typing import TypeVar
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
-#: Notes of one session, and of all together.
+#: Notes of one session, and of all together that are kept in one place.
 MOST_OF_ONE, MOST_NOTES = 5_000, 50_000
 #: Readings and writings that are under way at once, and how long one is believed to be.
 MOST_UNDER_WAY, UNDER_WAY_SECONDS = 10_000, 30.0

@@ -17,7 +17,7 @@ import msgspec
 from corral.agents.catalogue import for_command, profiles
 from corral.domain import hook_activity, hook_reasons
 from corral.domain.errors import NotFoundError, WrongUseError
-from corral.domain.file_notes import BEING_WRITTEN, GONE, FileNotes, Key, Note, Objection, Session
+from corral.domain.file_notes import BEING_WRITTEN, GONE, Key, Note, Objection, Session
 from corral.domain.hook_calls import AFTER, BEFORE, FAILED, OVER, WRITE, Call, NotUnderstoodError, Verdict
 from corral.domain.hook_dialects import Dialect
 from corral.domain.hook_words import words_of
@@ -31,6 +31,7 @@ from corral.service.hook_notices import HookNotices
 from corral.service.lease_claims import Asking, files_of, realm_of
 from corral.service.leases import LeaseService
 from corral.service.ledger import Ledger
+from corral.service.noted_files import NotedFiles, OnePersons
 from corral.service.writes import Refused, WriteService
 
 _KIND = "file note"
@@ -67,6 +68,8 @@ class _Asker:
     #: TEAM/AGENT, or a person.
     party: str
     session: Session
+    #: What the person knows whose it is, and their agents.
+    known: OnePersons
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +93,7 @@ class AgentHooks:
         self._writes = WriteService(leases)
         #: What agents are told of by the way.
         self.notices = notices
-        self._notes = FileNotes()
-        self._deciding = asyncio.Lock()
+        self._noted = NotedFiles(self._person_of)
         #: Told of what an agent was given to read, by its own hook.
         self.on_words: Callable[[tuple[str, str], str], Awaitable[None]] = _to_nobody
         ledger.keep(self._read)
@@ -104,7 +106,7 @@ class AgentHooks:
         ]
 
         def put() -> None:
-            self._notes = FileNotes(found)
+            self._noted.put(found)
             # Agents that went while nobody looked.
             self._agents_changed({_agent_of(session.party) for session, _, _ in found if "/" in session.party})
 
@@ -162,8 +164,8 @@ class AgentHooks:
             return Verdict()
         if call.is_about_to_write:
             # One at a time, from the look to the decision: what is decided on must not be old by then.
-            async with self._deciding:
-                busy = self._notes.being_written(_clock())
+            async with asker.known.deciding:
+                busy = asker.known.notes.being_written(_clock())
                 return await self._before_writing(asker, await self._files(asker, call, cwd), busy)
         await self._take_note(asker, call, await self._files(asker, call, cwd))
         return Verdict()
@@ -172,7 +174,15 @@ class AgentHooks:
         agent = self._registry.agents.get((heard.team, heard.agent))
         party = "/".join(agent.key) if agent is not None else who.user
         run = heard.run or (agent.run if agent is not None else "")
-        return _Asker(who, dialect, agent, heard.run, party, Session(party, _one_line(call.session or run or "-")))
+        session = Session(party, _one_line(call.session or run or "-"))
+        return _Asker(who, dialect, agent, heard.run, party, session, self._noted.of(party))
+
+    def _person_of(self, party: str) -> str:
+        """Whose an agent is, or the person; in the instance of one person it is all the same."""
+        if not self._supervisor.keepers.shared:
+            return ""
+        team = self._registry.teams.get(_agent_of(party)[0])
+        return party if "/" not in party else team.user if team is not None else ""
 
     def _show_life(self, asker: _Asker) -> None:
         """Renew what the agent, or the person, holds: that a hook is run is a sign of life."""
@@ -223,11 +233,11 @@ class AgentHooks:
             if held and isinstance(found := held[0].refusal, Refusal):
                 self._tell_refusal(asker, file, found.why, holder=found.lease.claim.party.name, lease=found.lease.lease)
                 return Verdict(reason=hook_reasons.held(file.seen.below, found, held[0].expires_at))
-            objection = self._notes.objection(asker.session, file.seen.real, file.seen.stamp, busy)
+            objection = asker.known.notes.objection(asker.session, file.seen.real, file.seen.stamp, busy)
             if objection is not None:
                 return await self._object(asker, file, objection)
         for file in files:
-            self._notes.begin_writing(asker.session, file.seen.real, file.seen.stamp, _clock())
+            asker.known.notes.begin_writing(asker.session, file.seen.real, file.seen.stamp, _clock())
         return Verdict()
 
     async def _object(self, asker: _Asker, file: _File, objection: Objection) -> Verdict:
@@ -236,7 +246,7 @@ class AgentHooks:
         # refused once for each change, and not for ever.
         once = objection.why == GONE or (objection.why != BEING_WRITTEN and not asker.dialect.tells_reads)
         if once:
-            gone = self._notes.was_told(asker.session, file.seen.real, file.seen.stamp, self._now())
+            gone = asker.known.notes.was_told(asker.session, file.seen.real, file.seen.stamp, self._now())
             await self._write(asker, [file.seen.real], gone)
         return Verdict(reason=hook_reasons.objected(file.seen.below, asker.party, objection, once=once))
 
@@ -259,31 +269,31 @@ class AgentHooks:
         for file in files:
             path, stamp = file.seen.real, file.seen.stamp
             if call.when == FAILED:
-                self._notes.failed(asker.session, path)
+                asker.known.notes.failed(asker.session, path)
             elif call.when == BEFORE:
-                self._notes.begin_reading(asker.session, path, stamp, _clock())
+                asker.known.notes.begin_reading(asker.session, path, stamp, _clock())
             else:
                 noted.append(path)
                 if call.act == WRITE:
-                    gone += self._notes.wrote(asker.session, path, stamp, self._now())
+                    gone += asker.known.notes.wrote(asker.session, path, stamp, self._now())
                 else:
-                    gone += self._notes.has_read(asker.session, path, stamp, self._now(), _clock())
+                    gone += asker.known.notes.has_read(asker.session, path, stamp, self._now(), _clock())
         if noted:
             await self._write(asker, noted, gone)
 
     async def _finish(self, asker: _Asker) -> None:
         """Nothing is under way any more. What was begun and not said to be done may have happened or not."""
-        paths = self._notes.unfinished(asker.session, _clock())
+        paths = asker.known.notes.unfinished(asker.session, _clock())
         if paths:
             gone: list[Key] = []
             left = await self._files(asker, Call(when=AFTER, act=WRITE, paths=paths, cwd="/"), "")
             for file in left:
-                gone += self._notes.left(asker.session, file.seen.real, file.seen.stamp, self._now())
+                gone += asker.known.notes.left(asker.session, file.seen.real, file.seen.stamp, self._now())
             await self._write(asker, [file.seen.real for file in left], gone)
-        self._notes.over(asker.session)
+        asker.known.notes.over(asker.session)
 
     async def _write(self, asker: _Asker, paths: Sequence[str], gone: Sequence[Key]) -> None:
-        known = [(_key(asker.session, path), self._notes.known(asker.session, path)) for path in paths]
+        known = [(_key(asker.session, path), asker.known.notes.known(asker.session, path)) for path in paths]
         await self._ledger.write(
             Change(
                 who=asker.who,
@@ -321,7 +331,7 @@ class AgentHooks:
 
     def _agents_changed(self, keys: Collection[tuple[str, str]]) -> None:
         """What agents knew that are no more is nobody's."""
-        gone = [note for key in keys if key not in self._registry.agents for note in self._notes.forget("/".join(key))]
+        gone = [note for key in keys if key not in self._registry.agents for note in self._noted.forget("/".join(key))]
         if gone:
             drop = [(_KIND, _key(*key)) for key in gone]
             written = self._ledger.submit(Change(who=SUPERVISOR, time=self._now(), drop_items=drop))

@@ -122,42 +122,57 @@ class PortBlocks:
         one at the time, which is that of the `survey` for what was seen there. Agents that nothing is left for are not
         in the answer. What is wanted must not be running.
         """
-        async with self._deciding:
-            if survey is None:
-                survey = await self._surveyed(team, pool, [])
-            ephemeral = survey.ephemeral
-            known = {agent: self._blocks.get((team, agent)) for agent in wanted}
-            kept = {
-                agent: block
-                for agent, block in known.items()
-                if block is not None and block.suits(pool, ephemeral, wanted[agent])
-            }
-            missing = [agent for agent in wanted if agent not in kept]
-            firsts = await self._free_slots(team, pool, survey, len(missing)) if missing else []
-            fresh = {agent: Block(first, pool.block) for agent, first in zip(missing, firsts, strict=False)}
-            given = {agent: block.with_names(wanted[agent]) for agent, block in {**kept, **fresh}.items()}
-            changed = {(team, agent): block for agent, block in given.items() if block != known[agent]}
-            outgrown = [(team, agent) for agent in fresh if known[agent] is not None]
-            freed = [_event("port.freed", key, block) for key in outgrown if (block := self._blocks.drop(key))]
-            for key, block in changed.items():
-                self._blocks.put(key, block)
-            if changed:
-                await self._write(who, changed, [*freed, *(_allocated(key, block) for key, block in changed.items())])
+        if survey is None:
+            survey = await self._surveyed(team, pool, [])
+        while True:
+            # No keeper is waited for under the lock: it is everybody's, and a keeper may never answer.
+            async with self._deciding:
+                unseen = await self._allocated(who, team, pool, wanted, survey)
+                if not isinstance(unseen, list):
+                    return unseen
+            more = await self._surveyed(team, pool, unseen)
+            survey = Survey(more.ephemeral, survey.seen | more.seen, (survey.taken - more.seen) | more.taken)
+
+    async def _allocated(
+        self, who: Who, team: str, pool: Pool, wanted: Mapping[str, Sequence[str]], survey: Survey
+    ) -> dict[str, Block] | list[int]:
+        """The blocks, if the survey has all that they depend on. Else slots that have to be looked at before."""
+        known = {agent: self._blocks.get((team, agent)) for agent in wanted}
+        kept = {
+            agent: block
+            for agent, block in known.items()
+            if block is not None and block.suits(pool, survey.ephemeral, wanted[agent])
+        }
+        missing = [agent for agent in wanted if agent not in kept]
+        firsts, unseen = self._free_slots(pool, survey, len(missing))
+        if unseen:
+            return unseen
+        fresh = {agent: Block(first, pool.block) for agent, first in zip(missing, firsts, strict=False)}
+        given = {agent: block.with_names(wanted[agent]) for agent, block in {**kept, **fresh}.items()}
+        changed = {(team, agent): block for agent, block in given.items() if block != known[agent]}
+        outgrown = [(team, agent) for agent in fresh if known[agent] is not None]
+        freed = [_event("port.freed", key, block) for key in outgrown if (block := self._blocks.drop(key))]
+        for key, block in changed.items():
+            self._blocks.put(key, block)
+        if changed:
+            await self._write(who, changed, [*freed, *(_allocated(key, block) for key, block in changed.items())])
         return given
 
-    async def _free_slots(self, team: str, pool: Pool, survey: Survey, count: int) -> list[int]:
-        """The first ports of so many slots that nobody has and nobody listens in; fewer if there are not so many."""
-        candidates = self._candidates(pool, survey.ephemeral)
+    def _free_slots(self, pool: Pool, survey: Survey, count: int) -> tuple[list[int], list[int]]:
+        """The first ports of so many slots that nobody has and nobody listens in, or fewer if there are no more; and
+        of those that would be next, and were not looked at.
+        """
         found: list[int] = []
-        while len(found) < count:
-            batch = list(islice(candidates, count - len(found)))
-            if not batch:
+        unseen: list[int] = []
+        for first in self._candidates(pool, survey.ephemeral):
+            if len(found) + len(unseen) == count:
                 break
-            if not survey.seen.issuperset(_ports_of(batch, pool)):
-                survey = await self._surveyed(team, pool, batch)
-            found += [first for first in batch if survey.taken.isdisjoint(range(first, first + pool.block))]
-        # A write of somebody else's that was refused may have brought blocks back meanwhile.
-        return [first for first in found if self._blocks.is_free(first, pool.block)]
+            ports = range(first, first + pool.block)
+            if not survey.seen.issuperset(ports):
+                unseen.append(first)
+            elif survey.taken.isdisjoint(ports):
+                found.append(first)
+        return found, unseen
 
     def _candidates(self, pool: Pool, ephemeral: tuple[int, int]) -> Iterator[int]:
         # Another instance on this host begins elsewhere, so that two that come up at once do not reach for the same.
@@ -196,18 +211,29 @@ class PortBlocks:
         """
         if name:
             check_name(name)
-        async with self._deciding:
-            block = self._block(agent)
-            if not name:
-                return block.first
-            if name not in block.names:
-                taken = (await self._look(agent.team, block.nameless)).taken
-                block = self._block(agent).with_names([name], taken=frozenset(taken))
-                self._blocks.put(agent.key, block)
-                data: dict[str, object] = {"name": name, "port": block.names[name]}
-                event = NewEvent(event="port.allocated", team=agent.team, agent=agent.name, data=data)
-                await self._write(who, {agent.key: block}, [event])
-            return block.names[name]
+        looked_at: list[int] | None = None
+        taken: frozenset[int] = frozenset()
+        while True:
+            # As in `allocate`, no keeper is waited for under the lock. The block may be another when it is held again.
+            async with self._deciding:
+                block = self._block(agent)
+                if not name:
+                    return block.first
+                if name in block.names:
+                    return block.names[name]
+                if looked_at is not None and set(looked_at).issuperset(block.nameless):
+                    return await self._named(who, agent, block, name, taken)
+                looked_at = block.nameless
+            taken = frozenset((await self._look(agent.team, looked_at)).taken)
+
+    async def _named(self, who: Who, agent: Agent, block: Block, name: str, taken: frozenset[int]) -> int:
+        """The port that the name has from now on."""
+        block = block.with_names([name], taken=taken)
+        self._blocks.put(agent.key, block)
+        data: dict[str, object] = {"name": name, "port": block.names[name]}
+        event = NewEvent(event="port.allocated", team=agent.team, agent=agent.name, data=data)
+        await self._write(who, {agent.key: block}, [event])
+        return block.names[name]
 
     def names_of(self, agent: Agent) -> Sequence[str]:
         """The names that ports of the agent have."""

@@ -1,14 +1,22 @@
 """The route of hooks: what a program that asks by itself is told, and what a hook is told."""
 
+import asyncio
 import json
+from collections.abc import Awaitable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from corral.domain.hook_calls import Verdict
+from corral.domain.hook_dialects import dialect
+from corral.domain.records import Who
+from corral.ports.files import SeenFile
+from corral.service.agent_hooks import Heard
 from tests.support.records import PERSON
-from tests.unit.api.deciding import ME
+from tests.unit.api.deciding import ME, Scripted, decided
 from tests.unit.api.scene import Reply, Scene, play
 
 
@@ -145,3 +153,67 @@ def test_a_second_write_is_judged_by_what_the_file_is_then(tmp_path: Path) -> No
         assert await allowed("PreToolUse", "Edit"), "its own writing, which it told of"
 
     play(tmp_path, act)
+
+
+async def side_by_side(scene: Scene, directory: Path) -> None:
+    """Have both teams work in one directory: `shop` is mine, and `toys` is ann's, with a keeper of her own."""
+    for name in ("shop", "toys"):
+        team = replace(scene.registry.teams[name], repo=str(directory), directory=str(directory))
+        moved = [replace(agent, workspace=str(directory)) for agent in scene.registry.of_team(name).values()]
+        await scene.registry.commit(PERSON, teams=[team], agents=moved)
+
+
+def a_hook_of(scene: Scene, team: str, agent: str, path: Path, event: str, user: str) -> Awaitable[Verdict]:
+    """As the daemon hears it of that user."""
+    said = {"session_id": "s", "cwd": str(path.parent), "tool_name": "Write", "tool_input": {"file_path": str(path)}}
+    heard = Heard(event=event, said=json.dumps(said).encode(), team=team, agent=agent, run="r1", cwd=str(path.parent))
+    spoken_by = dialect("claude")
+    assert spoken_by is not None
+    return scene.services.hooks.hear(Who(user=user, uid=1), spoken_by, heard)
+
+
+def test_a_keeper_that_does_not_answer_keeps_no_agent_of_others_from_writing(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        await side_by_side(scene, tmp_path)
+        stopped = asyncio.Event()
+
+        async def stop(**_: object) -> list[SeenFile]:
+            stopped.set()
+            await asyncio.Event().wait()
+            return []
+
+        scene.keepers["ann"].look_at_files = stop  # type: ignore[method-assign]
+        waits = asyncio.ensure_future(a_hook_of(scene, "toys", "z", tmp_path / "x", "PreToolUse", "ann"))
+        await stopped.wait()
+        async with asyncio.timeout(5):
+            assert (await a_hook_of(scene, "shop", "a", tmp_path / "y", "PreToolUse", ME)).reason == ""
+        assert not waits.done()
+        waits.cancel()
+
+    decided(tmp_path, Scripted(lambda _: True), act, several=True)
+
+
+def test_what_others_write_is_neither_told_nor_kept_from_them_by_a_keeper_that_names_it(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        await side_by_side(scene, tmp_path)
+
+        async def lie(**_: object) -> list[SeenFile]:
+            return [SeenFile(real=str(tmp_path / "x"), top=str(tmp_path), below="mine", stamp="s")]
+
+        scene.keepers["ann"].look_at_files = lie  # type: ignore[method-assign]
+        mine = partial(a_hook_of, scene, "shop", path=tmp_path / "x", user=ME)
+        anns = partial(a_hook_of, scene, "toys", "z", path=tmp_path / "mine", user="ann")
+        # It is written: she is not told that, and what she writes keeps nobody from it.
+        assert (await mine("a", event="PreToolUse")).reason == ""
+        assert (await anns(event="PreToolUse")).reason == ""
+        assert "shop/a is writing it" in (await mine("b", event="PreToolUse")).reason
+        (tmp_path / "x").write_text("one")
+        assert (await mine("a", event="PostToolUse")).reason == ""
+        assert (await anns(event="PostToolUse")).reason == ""
+        assert (await mine("a", event="PreToolUse")).reason == ""
+        assert "toys" not in (await mine("b", event="PreToolUse")).reason
+        # So it is in what the next daemon reads.
+        (await scene.services.hooks._read())()
+        assert "toys" not in (await mine("b", event="PreToolUse")).reason
+
+    decided(tmp_path, Scripted(lambda _: True), act, several=True)

@@ -14,7 +14,7 @@ from corral.domain.port_blocks import Block, Pool
 from corral.domain.records import Agent
 from corral.places import Places
 from corral.ports.keeper import Keeper
-from corral.ports.resources import Listening
+from corral.ports.resources import HostPorts, Listening
 from corral.service.context import Context
 from corral.service.ledger import Ledger
 from corral.service.port_blocks import PortBlocks
@@ -241,5 +241,53 @@ def test_who_listens_is_put_beside_who_has_it(tmp_path: Path) -> None:
             "listening",
             {"team": "shop", "ports": sorted([*given["a"].ports, *given["b"].ports])},
         )
+
+    play(tmp_path, act)
+
+
+@pytest.mark.parametrize("stuck", ["blocks", "name"])
+def test_a_keeper_that_does_not_answer_keeps_nobody_else_from_ports(tmp_path: Path, stuck: str) -> None:
+    async def act(one: Daemon) -> None:
+        given = await one.give("a", "b")
+        look, stopped = one.keeper.host_ports, asyncio.Event()
+
+        async def stop(ports: list[int]) -> HostPorts:
+            stopped.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        one.keeper.host_ports = stop  # type: ignore[method-assign]
+        waits = asyncio.ensure_future(
+            one.give("z", team="mill") if stuck == "blocks" else one.ports.port(PERSON, B, "web")
+        )
+        await stopped.wait()
+        one.keeper.host_ports = look  # type: ignore[method-assign]
+        async with asyncio.timeout(5):
+            assert await one.ports.port(PERSON, AGENT, "web") == given["a"].first + 1
+            assert len(await one.give("x", team="other")) == 1
+            assert await one.ports.free(PERSON, "other") == []
+        assert not waits.done()
+        waits.cancel()
+
+    play(tmp_path, act)
+
+
+def test_a_slot_that_somebody_got_while_a_keeper_looked_is_not_given_twice(tmp_path: Path) -> None:
+    async def act(one: Daemon) -> None:
+        look, looking, go_on = one.keeper.host_ports, asyncio.Event(), asyncio.Event()
+
+        async def slow(ports: list[int]) -> HostPorts:
+            if ports:
+                looking.set()
+                await go_on.wait()
+            return await look(ports)
+
+        one.keeper.host_ports = slow  # type: ignore[method-assign]
+        late = asyncio.ensure_future(one.give("z", team="mill"))
+        await looking.wait()
+        one.keeper.host_ports = look  # type: ignore[method-assign]
+        first = (await one.give("x", team="other"))["x"].first
+        go_on.set()
+        assert (await late)["z"].first != first
 
     play(tmp_path, act)
