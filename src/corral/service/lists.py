@@ -7,16 +7,18 @@ alone: the list has what the others tell, and says of which teams nothing is kno
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, outline
 from corral.domain.foreign_words import told_error
 from corral.service.resolve import Roster
 from corral.service.sight import Sight
 from corral.supervise.keepers import Keepers
 
+log = logging.getLogger("corral.daemon")
 _T = TypeVar("_T")
 #: So long a list waits for keepers, when there are others that it can be made of.
 LIST_SECONDS = 3.0
@@ -58,7 +60,11 @@ async def ask_each(
         elif isinstance(error, CorralError):
             unknown[team] = told_error(error)
         else:
-            raise error
+            # What nobody foresaw of one keeper's answer is not to take the list from everybody either.
+            log.error(
+                "what the keeper of %s says of %s made the daemon fail", keepers.owner(team), team, exc_info=error
+            )
+            unknown[team] = f"the daemon failed: {outline(error)}"
     return Asked(answers, unknown)
 
 

@@ -2,10 +2,15 @@
 
 On a shared server a keeper is somebody's own process. It is believed about its own agents, as far as what it says can
 be; and no agent's process becomes another's by what it says.
+
+Whose an id is, is not kept over a restart of the daemon. So before somebody's own choice of an id is accepted, the
+keepers of all teams that were up then are looked at once; for one that does not answer nobody waits long. If the first
+look at such a team finds an id that has become another agent's, it is nobody's without the name of an agent.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from corral.domain.errors import NotFoundError, UnavailableError
@@ -28,14 +33,39 @@ class ProcessFinding:
         self._registry = registry
         self._supervisor = supervisor
         self._owners = ProcessOwners(lambda owner: owner in registry.agents)
+        #: The teams that were up when the daemon started, and whose processes have not been looked at since. None: it
+        #: has not been asked for any yet.
+        self._unseen: set[str] | None = None
+        self._first_look: asyncio.Task[Asked[Sequence[Process]]] | None = None
 
     def owner(self, process: str) -> Owner | None:
         """Whose it is, as far as is remembered."""
         return self._owners.get(process)
 
     async def owner_before(self, process: str) -> Owner | None:
-        """Whose it is already, for somebody who would start one of that id."""
+        """Whose it is already, for somebody who would start one of that id.
+
+        `NotFoundError` if that is two agents: as of any id that is another's.
+        """
+        if self._supervisor.keepers.shared and self._owners.get(process) is None:
+            if self._first_look is None:
+                # Once, by whoever comes first: all wait for that, and nobody for a keeper that is silent then.
+                look = self.of_each(sorted(self._not_seen), "", named=False)
+                self._first_look = asyncio.ensure_future(look)
+            await asyncio.shield(self._first_look)
+        if self._owners.is_contested(process):
+            raise no_process(process)
         return self._owners.get(process)
+
+    @property
+    def _not_seen(self) -> set[str]:
+        if self._unseen is None:
+            self._unseen = set(self._registry.teams)
+        return self._unseen
+
+    def is_contested(self, process: str) -> bool:
+        """Whether two agents have it."""
+        return self._owners.is_contested(process)
 
     def remember(self, process: str, owner: Owner) -> None:
         """It is that agent's, unless it is another's."""
@@ -53,8 +83,14 @@ class ProcessFinding:
         found: Sequence[Process] = await self._supervisor.insist(team, lambda keeper: keeper.processes(team, agent))
         if self._supervisor.keepers.shared:
             found = self._believed(team, found)
+        is_first = self._supervisor.keepers.shared and team in self._not_seen
         for process in found:
-            self._owners.remember(process.process, (team, process.agent))
+            owner = team, process.agent
+            if is_first and self._owners.get(process.process) not in (None, owner):
+                self._owners.contest(process.process)
+            self._owners.remember(process.process, owner)
+        if not agent:
+            self._not_seen.discard(team)
         return found
 
     def _believed(self, team: str, found: Sequence[Process]) -> Sequence[Process]:

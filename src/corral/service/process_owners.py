@@ -24,12 +24,14 @@ class ProcessOwners:
     def __init__(self, is_known: Callable[[Owner], bool]) -> None:
         self._is_known = is_known
         self._owners: dict[str, Owner] = {}
+        #: Ids that two agents have: whose they are, nobody can tell.
+        self._contested: set[str] = set()
         #: The ids of each agent, the oldest first. Each has room of its own, so that nobody can push out another's.
         self._ids: dict[Owner, dict[str, None]] = {}
 
     def get(self, process: str) -> Owner | None:
-        """Whose it is; None if nobody remembers, or whose it was is gone."""
-        owner = self._owners.get(process)
+        """Whose it is; None if nobody remembers, or can tell, or whose it was is gone."""
+        owner = None if process in self._contested else self._owners.get(process)
         return owner if owner is not None and self._is_known(owner) else None
 
     def remember(self, process: str, owner: Owner) -> None:
@@ -44,6 +46,14 @@ class ProcessOwners:
         ids[process] = None
         if len(ids) > MOST_REMEMBERED:
             self._drop(next(iter(ids)))
+
+    def contest(self, process: str) -> None:
+        """Two agents have it, and it may be either's: from now on it is nobody's by its id alone."""
+        self._contested.add(process)
+
+    def is_contested(self, process: str) -> bool:
+        """Whether two agents have it."""
+        return process in self._contested
 
     def forget(self, process: str, owner: Owner) -> None:
         """It is not that agent's any more. If it is another's, it stays so."""

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from corral.domain import states
-from corral.domain.errors import CorralError, NotFoundError, UnavailableError
+from corral.domain.errors import CorralError, NotFoundError, RefusedError, UnavailableError
 from corral.domain.process_ids import is_process_id
 from corral.domain.process_output import Shown
 from corral.domain.records import Agent, NewEvent, Who
@@ -167,7 +167,7 @@ class Processes:
             found = find_agent(self._registry, team=team, agent=agent, cwd=cwd)
             return Place(found.team, found.name, process)
         owner = self._known.owner(process)
-        if owner is None:
+        if owner is None and not self._known.is_contested(process):
             listed = await self.list(team=team, agent="", cwd="", teams=teams)
             owner = self._known.owner(process)
             if owner is None and listed.unknown:
@@ -176,6 +176,8 @@ class Processes:
                     f"nobody can tell whether there is a process {process}: nothing is known of {silent}, {why}",
                     "name its agent with --agent, if you know whose it is",
                 )
+        if self._known.is_contested(process):
+            raise RefusedError(f"two agents have a process {process}", "name whose is meant: --agent TEAM/AGENT")
         if owner is None or (team and owner[0] != team):
             raise no_process(process)
         return Place(*owner, process)

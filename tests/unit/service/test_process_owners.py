@@ -65,3 +65,11 @@ def test_what_agents_had_that_are_gone_takes_no_room() -> None:
     known.add(BOBS)
     found.remember("p3", BOBS)
     assert list(found._owners) == ["p3"]
+
+
+def test_an_id_that_two_have_is_nobodys() -> None:
+    found = owners({ANNS, BOBS})
+    found.remember("p1", ANNS)
+    found.contest("p1")
+    found.remember("p1", BOBS)
+    assert (found.get("p1"), found.is_contested("p1")) == (None, True)

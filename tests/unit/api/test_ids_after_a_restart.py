@@ -1,0 +1,84 @@
+"""Whose a process is, is not kept over a restart of the daemon; its id becomes nobody else's for that."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from corral.ports.processes import Process
+from corral.service import lists
+from corral.service.process_finding import ProcessFinding
+from tests.unit.api.deciding import Scripted, decided
+from tests.unit.api.process_scene import started
+from tests.unit.api.scene import Reply, Scene
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "LIST_SECONDS", 0.3)
+
+
+def played(tmp_path: Path, act: Callable[[Scene], Awaitable[None]]) -> None:
+    decided(tmp_path, Scripted(lambda _: True), act, several=True)
+
+
+async def mine(scene: Scene) -> str:
+    """A process of mine that runs, of which the daemon does not know since it was started anew."""
+    process, _ = await started(scene)
+    scene.processes._known = ProcessFinding(scene.registry, scene.services.supervisor)
+    return process
+
+
+async def taken(scene: Scene, process: str) -> Reply:
+    """Another person's agent starts something of that id."""
+    return await scene.exec("team=toys&agent=z", argv=["cat"], background=True, process_id=process)
+
+
+def test_an_id_that_is_anothers_already_starts_nothing(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        process = await mine(scene)
+        reply = await taken(scene, process)
+        assert (reply.status, reply.error["code"]) == (404, "not_found")
+        assert not scene.keepers["ann"].played
+        assert (await scene.ask("GET", f"/v1/processes/{process}")).json["agent"] == "a"
+        # What is started anew costs no look: it was done once.
+        looks = [verb for verb, _ in scene.keeper.asked].count("processes")
+        assert (await scene.exec("agent=a", argv=["job"], background=True)).status == 200
+        assert [verb for verb, _ in scene.keeper.asked].count("processes") == looks
+
+    played(tmp_path, act)
+
+
+def test_whose_it_is_may_ask_for_it_again(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        process = await mine(scene)
+        again = await scene.exec("agent=a", argv=["job"], background=True, process_id=process)
+        assert (again.status, len(scene.keeper.played)) == (200, 1)
+
+    played(tmp_path, act)
+
+
+def test_one_that_was_taken_while_a_keeper_was_silent_is_nobodys_without_an_agent(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        process = await mine(scene)
+        answers = scene.keeper.processes
+
+        async def silent(team: str, agent: str) -> list[Process]:
+            await asyncio.Event().wait()
+            return []
+
+        scene.keeper.processes = silent  # type: ignore[method-assign]
+        assert (await taken(scene, process)).status == 200  # nobody waits for my keeper without an end
+        scene.keeper.processes = answers  # type: ignore[method-assign]
+        assert len((await scene.ask("GET", "/v1/processes")).json) == 2
+        for method, path in (("GET", ""), ("GET", "/output"), ("POST", "/write")):
+            reply = await scene.ask(method, f"/v1/processes/{process}{path}", b"secret" if path == "/write" else None)
+            assert (reply.status, "--agent" in reply.error["remedy"]) == (409, True)
+        assert scene.keepers["ann"].only().read == b""
+        for team, agent in (("shop", "a"), ("toys", "z")):
+            found = await scene.ask("GET", f"/v1/processes/{process}?team={team}&agent={agent}")
+            assert found.json["agent"] == agent
+        assert (await taken(scene, process)).status == 404
+
+    played(tmp_path, act)
