@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.support.people import daemon, down, events, keeper, leave, pids, rows, states, up
+from tests.lab.support.people import daemon, down, events, keeper, leave, pids, repository, rows, states, up
 from tests.lab.support.shared import shared_server, system, tidy
 from tests.lab.support.users import User, cgroup
 from tests.support.waiting import wait_for
@@ -88,6 +88,40 @@ def test_a_keeper_that_is_killed_concerns_its_user_alone(server: None, ann: User
     since = events(ann, mark)
     assert [event["data"] for event in since if event["event"] == "keeper.lost"] == [{"user": "ann"}]
     assert not [event for event in since if event["team"] == "mill" and event["outcome"] != "ok"]
+
+
+def test_a_keeper_that_is_stopped_concerns_its_user_alone(server: None, ann: User, ben: User) -> None:
+    repository(ann, "shop")
+    up(ann, "shop")
+    up(ben, "mill")
+    own = json.loads(ann.run("corral", "exec", "--json", "--background", "shop/api", "--", "sleep", "99").stdout)
+    hook = ("corral", "hook", "claude", "pre-tool-use")
+    place = f"{ben.home}/mill"
+    bens = {"session_id": "s", "cwd": place, "tool_name": "Write", "tool_input": {"file_path": f"{place}/x"}}
+    anns = {"session_id": "s", "cwd": f"{ann.home}/shop", "tool_name": "Write", "tool_input": {"file_path": "x"}}
+    stopped = keeper(ben)
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        # His own hook waits for his keeper, and nobody else's does.
+        with ben.start(*hook) as waiting:
+            assert waiting.stdin is not None
+            waiting.stdin.write(json.dumps(bens))
+            waiting.stdin.close()
+            ann.run("corral", "port", "get", "web", "--agent", "shop/api", timeout=8)
+            written = ann.run(*hook, input=json.dumps(anns), timeout=8)
+            assert "deny" not in written.stdout, written.stdout
+            waiting.terminate()
+        listed = ann.run("corral", "proc", "ls", "--all", "--json")
+        assert [process["process_id"] for process in json.loads(listed.stdout)] == [own["process_id"]]
+        assert "mill is not known" in listed.stderr
+        ports = json.loads(ann.run("corral", "port", "ls", "--json").stdout)
+        assert {(port["team"], bool(port["unknown"])) for port in ports} == {("shop", False), ("mill", True)}
+        stats = json.loads(ann.run("corral", "stats", "--json").stdout)
+        assert {(stat["team"], bool(stat["unknown"])) for stat in stats} == {("shop", False), ("mill", True)}
+        ann.run("corral", "proc", "kill", own["process_id"])
+        assert ann.run("corral", "proc", "ls", "--team", "mill", check=False).returncode == 6
+    finally:
+        os.kill(stopped, signal.SIGCONT)
 
 
 def test_stop_and_restart_are_done_by_the_right_keeper(server: None, ann: User, ben: User) -> None:
