@@ -63,7 +63,7 @@ class Meant:
 async def place_of(
     request: Request, processes: Processes, teams: Sequence[str] | None = None
 ) -> tuple[str, str] | None:
-    """Whose the process of a request is, among those of `teams`; None if nobody knows, or the request says so itself."""
+    """Whose the process of a request is, among `teams`; None if nobody knows it, or the request says so itself."""
     if requests.text(request, "agent"):
         return None
     try:
