@@ -157,6 +157,7 @@ def test_who_listens_is_told_also_on_ports_that_nobody_leased(instance: Instance
         "command": rows["b", stray]["command"],
         "leased": False,
         "hidden": False,
+        "unknown": "",
     }
     assert rows["b", stray]["command"].startswith(sys.executable)
     assert (rows["a", web]["name"], rows["a", web]["leased"]) == ("web", True)

@@ -29,6 +29,7 @@ FIELDS = {
     "oom_kills",
     "containment",
     "cgroup",
+    "unknown",
 }
 MIB = 1 << 20
 
