@@ -163,7 +163,7 @@ COMMAND = Command(
         Option("read-only", "r", summary="watch only; keys do not reach the agent"),
         Option("observe", summary="watch through the keeper, beside others; you can never type"),
         Option("drive", summary="type through the keeper, beside others"),
-        Option("moderate", summary="as --drive, and nobody can take the keyboard from you"),
+        Option("moderate", summary="as --drive, and type also while the keyboard is somebody else's"),
         TEAM,
     ),
     run=run,

@@ -40,8 +40,19 @@ deny["not_a_member"] := reason if {
 deny["gives_too_much"] := reason if {
 	act == "members"
 	not gives_within_bounds
-	reason := concat(" ", [called, "may give and take some roles only, and not this one"])
+	reason := concat(" ", [called, "may give and take", may_give, "and this is about", asked_for])
 }
+
+may_give := "any role," if {
+	"any" in data.tables.roles[role].gives
+} else := concat(" ", ["the roles", concat(", ", data.tables.roles[role].gives), "only,"]) if {
+	count(data.tables.roles[role].gives) > 0
+} else := "no role,"
+
+asked_for := concat(" ", ["the role", input["with"].role]) if {
+	is_string(input["with"].role)
+	input["with"].role != ""
+} else := "a role that is not named"
 
 gives_within_bounds if input["with"].role in data.tables.roles[role].gives
 

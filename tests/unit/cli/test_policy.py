@@ -58,7 +58,10 @@ def test_a_verb_that_there_is_not_is_no_denial(corral: Corral) -> None:
 def test_facts_of_a_verb_are_given_as_pairs(corral: Corral) -> None:
     words = ("policy", "check", "--as", "sam", "--role", "senior", "--owner", "sam", "member_add", "bank")
     assert corral(*words, "--with", "role=junior").code == 0
-    assert corral(*words, "--with", "role=owner").out.startswith("denied by gives_too_much: ")
+    said = corral(*words, "--with", "role=owner").out
+    assert said.startswith("denied by gives_too_much: ")
+    assert "may give and take the roles junior, observer, agent only, and this is about the role owner" in said
+    assert "and this is about a role that is not named" in corral(*words).out
     assert corral(*words, "--with", "role").code == 2
 
 
