@@ -13,17 +13,13 @@ from corral.api.about import About, pinned
 from corral.api.telling import Read
 from corral.domain import audit as entries
 from corral.domain.errors import DeniedError
-from corral.domain.policy import NO_POLICY, PERSON, TEAM, Caller, Decision, Question, Target, remedy
+from corral.domain.policy import PERSON, TEAM, Caller, Decision, Question, Target, remedy
 from corral.domain.roles import AGENT_ROLE
 from corral.service.audit import Audit
 from corral.service.authority import Asking
 
 #: Each thing that a request is about is an entry, up to so many; then it is one for each team, and each rule there.
 _MOST_ENTRIES = 50
-#: What helps where a policy cannot be used, and so nobody may do anything. Root alone can.
-_MENDING = (
-    "root mends it: sudo corral policy test /var/lib/corral/policy tries it, then sudo systemctl restart corral.service"
-)
 
 
 @dataclass(frozen=True)
@@ -77,8 +73,7 @@ def actor(request: Request, asking: Asking) -> entries.Actor:
 
 def denied(decision: Decision, question: Question) -> DeniedError:
     """The answer to what is not allowed: why, by which rule, and what helps."""
-    helps = _MENDING if decision.rule == NO_POLICY else remedy(decision, question)
-    return DeniedError(decision.reason, helps, rule=decision.rule)
+    return DeniedError(decision.reason, remedy(decision, question), rule=decision.rule)
 
 
 def rows(those: Sequence[tuple[Target, Decision]]) -> list[tuple[entries.Target, str]]:

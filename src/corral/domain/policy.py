@@ -194,8 +194,13 @@ def contents_of_event(event: str) -> str:
 
 def remedy(decision: Decision, question: Question) -> str:
     """What helps somebody who was denied this: only what such a one may do, or whom to ask."""
+    if decision.rule == NO_POLICY:
+        return (
+            "root mends it: sudo corral policy test /var/lib/corral/policy tries it, "
+            "then sudo systemctl restart corral.service"
+        )
     if decision.rule in _UNDECIDED:
-        return "root sees what is wrong with it: journalctl --unit corral.service, corral policy show"
+        return f"root sees what is wrong with it: journalctl --unit corral.service (the rule is {decision.rule})"
     if decision.rule == _NOT_A_MEMBER:
         return "sudo corral member add lets somebody in: ask who runs this host"
     who, on, check = question.who, question.on, f"corral policy check {_typed(question)}"

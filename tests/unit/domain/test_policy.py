@@ -77,8 +77,8 @@ def test_who_is_denied_something_is_told_only_what_such_a_one_can_do() -> None:
     }
     assert told["junior.steer"].startswith("corral policy check ")
     assert "sudo corral member add" in told["not_a_member"]
-    assert told["no_policy"] == told["timed_out"]
-    assert "journalctl" in told["no_policy"]
+    assert "sudo corral policy test" in told["no_policy"]
+    assert "journalctl --unit corral.service (the rule is timed_out)" in told["timed_out"]
     assert "policy show" not in told["junior.steer"], "which is root's"
 
 

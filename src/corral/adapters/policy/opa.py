@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 import ssl
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -15,7 +16,7 @@ import msgspec
 
 from corral import __version__
 from corral.adapters.policy.asking import MOST_WAITING, crowded, whole
-from corral.adapters.policy.opa_connection import Connection
+from corral.adapters.policy.opa_connection import Connection, NotAnAnswerError
 from corral.domain.policy import (
     ENTRY_POINT,
     NO_ANSWER,
@@ -28,8 +29,12 @@ from corral.domain.policy import (
 )
 from corral.domain.policy_settings import DEFAULT_SECONDS
 
+log = logging.getLogger("corral.policy")
+
 #: Connections at once. Those that wait for one wait as long as a decision may take.
 _MOST_CONNECTIONS = 8
+#: So long it must have answered before it is said to answer again.
+_STEADY_SECONDS = 1.0
 
 
 class OpaPolicy:
@@ -43,6 +48,9 @@ class OpaPolicy:
         self._idle: list[Connection] = []
         self._room = asyncio.Semaphore(_MOST_CONNECTIONS)
         self._waiting = 0
+        #: The log has it that there is no answer; and when there was none last.
+        self._is_told = False
+        self._failed_at = 0.0
 
     async def decide(self, question: Question) -> Decision:
         """See `ports.policy.Policy`."""
@@ -54,15 +62,36 @@ class OpaPolicy:
         self._waiting += 1
         try:
             async with asyncio.timeout(self._seconds), self._room:
-                return _read(await self._ask(b'{"input":' + text + b"}"))
+                decision = _read(await self._ask(b'{"input":' + text + b"}"))
         except TimeoutError:
-            return denied(TIMED_OUT, f"the policy server did not answer within {self._seconds:g} s, so it is denied")
+            why = f"did not answer within {self._seconds:g} s"
+            self._note_failure(why)
+            return denied(TIMED_OUT, f"the policy server {why}, so it is denied")
         except (OSError, EOFError, ValueError, RecursionError) as error:
-            # Without its text: the address may have a password in it.
-            what = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-            return denied(NO_ANSWER, f"the policy server gave no answer, so it is denied: {what}")
+            why = f"gave no answer: {_why(error)}"
+            self._note_failure(why)
+            return denied(NO_ANSWER, f"the policy server {why}; so it is denied")
         finally:
             self._waiting -= 1
+        self._note_answer()
+        return decision
+
+    def _note_failure(self, why: str) -> None:
+        """Have the log say that there is no answer any more, once until there is again."""
+        self._failed_at = asyncio.get_running_loop().time()
+        if not self._is_told:
+            self._is_told = True
+            log.error("the policy server at %s %s: what it is asked is denied", self._host, why)
+
+    def _note_answer(self) -> None:
+        """Have it say that there is again, if there is for a while: one that cannot decide does not fill the log."""
+        if self._is_told and asyncio.get_running_loop().time() - self._failed_at >= _STEADY_SECONDS:
+            self._is_told = False
+            log.warning("the policy server at %s answers again", self._host)
+
+    @property
+    def _host(self) -> str:
+        return self._parts.netloc.rpartition("@")[2]
 
     def known(self, question: Question) -> Decision | None:  # noqa: ARG002 - the port's
         """See `ports.policy.Policy`. The server may have other rules by now."""
@@ -95,7 +124,7 @@ class OpaPolicy:
         else:
             connection.close()
         if status != 200:
-            raise ValueError(f"status {status}")
+            raise NotAnAnswerError(f"it answered with the status {status}")
         return body
 
     async def _connect(self) -> Connection:
@@ -107,10 +136,22 @@ class OpaPolicy:
 
 
 def _read(body: bytes) -> Decision:
-    answer = msgspec.json.decode(body)
+    try:
+        answer = msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        raise NotAnAnswerError("what it answered is no JSON") from None
     if not isinstance(answer, dict):
-        raise ValueError("no answer of an OPA server")
+        raise NotAnAnswerError("what it answered is not what an OPA server answers")
     return decision_of(answer.get("result"))
+
+
+def _why(error: Exception) -> str:
+    """Without what the system made of it: the address may have a password in it."""
+    if isinstance(error, NotAnAnswerError):
+        return str(error)
+    if isinstance(error, EOFError):
+        return "it ended the connection"
+    return error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
 
 
 def _head(parts: SplitResult) -> bytes:

@@ -10,6 +10,10 @@ import httptools
 _MOST_BYTES = 256 << 10
 
 
+class NotAnAnswerError(ValueError):
+    """What came is no answer. Its text says what it is, with nothing of the other side's words in it."""
+
+
 class Connection:
     """A connection that is there. It is good for another exchange as long as `is_kept`."""
 
@@ -18,7 +22,7 @@ class Connection:
         self.is_kept = True
 
     async def exchange(self, request: bytes) -> tuple[int, bytes]:
-        """The status and the body that answer. EOFError if the other side ends it before, ValueError for nonsense."""
+        """The status and the body that answer. EOFError if the other side ends it before, else NotAnAnswerError."""
         answer = _Answer()
         answer.parser = parser = httptools.HttpResponseParser(answer)
         self._writer.write(request)
@@ -30,11 +34,11 @@ class Connection:
             if not data:
                 raise EOFError("the other side ended the connection")
             if received > _MOST_BYTES:
-                raise ValueError("more than an answer")
+                raise NotAnAnswerError(f"it answered with more than {_MOST_BYTES} bytes")
             try:
                 parser.feed_data(data)
             except httptools.HttpParserError as error:
-                raise ValueError("no HTTP") from error
+                raise NotAnAnswerError("what it answered is no HTTP") from error
         self.is_kept = answer.is_kept
         return parser.get_status_code(), bytes(answer.body)
 

@@ -115,6 +115,52 @@ def test_whatever_is_no_decision_is_a_denial(sent: bytes | None, rule: str) -> N
     assert "s3cr3t" not in decision.reason
 
 
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n", "it answered with the status 500"),
+        (b"hello\r\n\r\n", "what it answered is no HTTP"),
+        (answer(b"{"), "what it answered is no JSON"),
+        (answer(b"[]"), "what it answered is not what an OPA server answers"),
+        (None, "it ended the connection"),
+    ],
+)
+def test_what_the_server_did_is_said(sent: bytes | None, said: str) -> None:
+    assert decide(sent).reason == f"the policy server gave no answer: {said}; so it is denied"
+
+
+def test_the_log_has_it_once_that_there_is_no_answer_and_that_there_is_again(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sick = True
+
+    async def act() -> None:
+        nonlocal sick
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while True:
+                await request(reader)
+                writer.write(answer(b"{") if sick else result(YES))
+                await writer.drain()
+
+        async with server(serve) as url:
+            policy = OpaPolicy(url)
+            for _ in range(3):
+                assert not (await policy.decide(SEND)).allow
+            sick = False
+            monkeypatch.setattr(opa, "_STEADY_SECONDS", 0.0)
+            for _ in range(3):
+                await policy.decide(SEND)
+            await policy.close()
+
+    with caplog.at_level("WARNING", logger="corral.policy"):
+        asyncio.run(act())
+    first, second = [record.message for record in caplog.records]
+    assert first.endswith("gave no answer: what it answered is no JSON: what it is asked is denied")
+    assert second.endswith("answers again")
+    assert "s3cr3t" not in first + second
+
+
 def test_nobody_there_is_a_denial() -> None:
     async def act() -> Decision:
         async with server(lambda *_: asyncio.sleep(0)) as url:
