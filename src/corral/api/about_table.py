@@ -38,7 +38,8 @@ WAITING = frozenset(("list_changes", "read_topic"))
 MOST_BYTES = {"execute": requests.MAX_EXEC_BODY, "write_to_process": MOST_INPUT}
 
 _KINDS: tuple[tuple[Finder, str], ...] = (
-    (finders.host, "health member_ls openapi policy_check stop_daemon"),
+    (finders.host, "health member_ls openapi stop_daemon"),
+    (finders.checked, "policy_check"),
     (finders.fixes, "note_fixes"),
     (finders.own, "list_teams read_audit register_hooks"),
     (finders.one_agent, "execute get_port list_recordings read_recording screen send"),

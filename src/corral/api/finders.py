@@ -34,6 +34,12 @@ def own(case: Case) -> About:
     return About(on=(case.asking.itself,))
 
 
+def checked(case: Case) -> About:
+    """A question to the policy. What one may do oneself anybody may ask; what others may do is the host's."""
+    who = case.asking.who
+    return own(case) if case.text("who") in ("", who.agent or who.user) else host(case)
+
+
 # One agent
 
 

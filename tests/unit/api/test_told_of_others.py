@@ -77,6 +77,17 @@ def test_the_daemon_counts_what_may_be_seen(tmp_path: Path) -> None:
     decided(tmp_path, policy, act)
 
 
+@pytest.mark.parametrize("who", ["", ME])
+def test_what_one_may_do_oneself_can_always_be_asked(tmp_path: Path, who: str) -> None:
+    async def act(scene: Scene) -> None:
+        # There are no members in this scene, and so the handler has nothing to say; the policy let the question pass.
+        assert (await scene.ask("GET", f"/v1/policy/check?verb=send&on=toys/z&who={who}")).error["code"] == "refused"
+        reply = await scene.ask("GET", "/v1/policy/check?verb=send&on=toys/z&who=ann")
+        assert (reply.status, reply.error["code"]) == (403, "denied")
+
+    decided(tmp_path, Scripted(own), act)
+
+
 class TestTasks:
     """A token says which claim is meant. Everybody in the team can read it, so it does not say whose."""
 
