@@ -20,6 +20,7 @@ from corral.domain.terminals import NO_TERMINAL
 _ATTEMPTS, _APART = 20, 0.1
 #: Their terminals, if they are there, show what was.
 _ENDED = (*states.AT_REST, states.BACKOFF)
+_FROM_AFAR = "ssh -t HOST gives one from afar"
 
 
 def run(invocation: Invocation) -> int:
@@ -40,7 +41,7 @@ def run(invocation: Invocation) -> int:
         return 0
     # What will not come to anything must not count as somebody who was there: that is journalled.
     before = _look(invocation, whose)
-    _check(before, agent)
+    _check(before, agent, "attach --json prints the command to run")
     argv = strings(ask(invocation.places, "GET", joining).get("argv"))
     # Inside another tmux these would make it refuse, or talk to the wrong server.
     environment = {name: value for name, value in os.environ.items() if name not in ("TMUX", "TMUX_PANE")}
@@ -66,7 +67,7 @@ def _on_a_host(invocation: Invocation, whose: list[tuple[str, str | None]], agen
     before = _look(invocation, whose)
     if before.get("terminal") != NO_TERMINAL:
         return _shared(invocation, whose, agent, OBSERVE if invocation.flag("read-only") else DRIVE)
-    _check(before, agent)
+    _check(before, agent, _FROM_AFAR)
     remark(f"{agent} has no terminal: this follows its output; ctrl-c leaves it, corral send {agent} speaks to it")
     sys.stdout.flush()
     argv = [sys.executable, "-m", "corral", "logs", "--follow", f"{before.get('team')}/{before.get('agent')}"]
@@ -80,7 +81,7 @@ def _shared(invocation: Invocation, whose: list[tuple[str, str | None]], agent: 
 
     before = _look(invocation, whose)
     if not invocation.json:
-        _check(before, agent)
+        _check(before, agent, _FROM_AFAR)
     code, why = attach_shared(invocation, whose, mode)
     if said := _what_became_of(invocation, before) or plain(why):
         remark(said)
@@ -92,15 +93,15 @@ def _look(invocation: Invocation, whose: list[tuple[str, str | None]]) -> Record
     return ask_for_list(invocation.places, "GET", target("/v1/agents", whose))[0]
 
 
-def _check(agent: Record, name: str) -> None:
-    """Refuse what cannot be shown here."""
+def _check(agent: Record, name: str, otherwise: str) -> None:
+    """Refuse what cannot be shown here; `otherwise` is what helps whoever has no terminal."""
     if (agent.get("team"), agent.get("agent")) == (os.environ.get("CORRAL_TEAM"), os.environ.get("CORRAL_AGENT")):
         raise WrongUseError(f"this is {name}'s own terminal: it would show itself in itself", "attach from another one")
     if agent.get("terminal") != NO_TERMINAL and not (os.isatty(0) and os.isatty(1)):
+        whole = f"{agent.get('team')}/{agent.get('agent')}"
         raise WrongUseError(
             "attach needs a terminal, and standard input or output is none",
-            f"corral logs -f {name} follows it, corral send {name} … speaks to it; "
-            "attach --json prints the command to run",
+            f"corral logs -f {whole} follows it, corral send {whole} … speaks to it; {otherwise}",
         )
 
 

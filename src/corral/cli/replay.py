@@ -28,7 +28,9 @@ def run(invocation: Invocation) -> int:
     if not listed:
         raise NotFoundError(
             f"there is no recording of {agent}",
-            "add [recording] to its corral.toml and run corral up: from then on its terminal is recorded",
+            "one without a terminal has none; on a shared server others are recorded, unless the file says not to"
+            if invocation.places.of_host
+            else "add [recording] to its corral.toml and run corral up: from then on its terminal is recorded",
         )
     at, export = invocation.number("at"), invocation.text("export")
     if at is not None and at > time.time():

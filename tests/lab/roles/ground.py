@@ -26,6 +26,7 @@ name = "{team}"
 repo = "."
 [recording]
 on = true
+max_size = "2M"
 [agents.{team}-a]
 command = ["sh", "-c", "exec cat # {argv}"]
 env = {{ TOKEN = "{environment}" }}

@@ -66,6 +66,40 @@ def test_what_somebody_may_take_has_an_end_and_others_are_served_meanwhile(
         assert server.shop() == server.before
 
 
+#: Says far more than is kept, and then that it is done.
+_LOUD = """
+[processes]
+output = "1M"
+disk = "4M"
+[agents.prey-c]
+command = ["sh", "-c", "yes 0123456789abcdef | head -c 40000000; echo said-$((40+2)); exec cat"]
+"""
+MEBIBYTE = 1 << 20
+#: What is kept of that in the state of whoever's agents they are, by the directory; with some room for what is written
+#: before the oldest goes.
+KEPT = {"logs": 3 * 17 * MEBIBYTE, "processes": 8 * MEBIBYTE, "recordings": 3 * 3 * MEBIBYTE}
+
+
+def test_what_agents_say_has_an_end_on_the_disk_and_none_of_it_is_the_daemons(server: Server) -> None:
+    before = size("/var/lib/corral")
+    with server.prey(settings=_LOUD):
+        for _ in range(8):
+            loud = "head -c 20000000 /dev/zero | tr '\\0' x; echo; echo said-$((40+2))"
+            said = CLEO.run("corral", "exec", "prey/prey-a", "--", "sh", "-c", loud).stdout
+            assert said.endswith("said-42\n")
+        wait_for(lambda: "said-42" in CLEO.run("corral", "logs", "-n", "3", "prey/prey-c").stdout, 60, "all was said")
+        for directory, most in KEPT.items():
+            assert 0 < size(f"{CLEO.home}/.local/state/corral-host/{directory}") < most, directory
+        assert size("/var/lib/corral") - before < 8 * MEBIBYTE
+        still_served()
+        assert server.shop() == server.before
+
+
+def size(directory: str) -> int:
+    """Bytes of the files in it."""
+    return sum(path.stat().st_size for path in Path(directory).rglob("*") if path.is_file())
+
+
 def still_served() -> None:
     """Ann sees her team, and gets a lock of it."""
     assert "shop-a" in ANN.run("corral", "ps").stdout

@@ -56,7 +56,7 @@ def test_needs_a_terminal(corral: Corral, daemon: FakeDaemon) -> None:
     outcome = corral("attach", "a")
     assert outcome.code == 2
     assert outcome.err.startswith("corral: attach needs a terminal")
-    assert "corral logs -f a" in outcome.err
+    assert "corral logs -f shop/a" in outcome.err
     assert [request.path for request in daemon.requests] == ["/v1/agents"], "nobody was there: nothing is journalled"
 
 
