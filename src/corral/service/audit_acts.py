@@ -8,8 +8,10 @@ The journal is where it is said first, and what is heard there is noted here.
 | restarts by policy, ends of lifetimes, pauses; what is typed, and letters about merges | Corral | `supervision` |
 | how a command ended that was run for an agent | Corral | `supervision` |
 | what becomes of a branch that was handed in | whoever handed it in | `queue` |
+| that a message was typed, or could not be | whoever sent it | `queue` |
 
-The first have no decision of a policy: nobody asked. The last were asked for, and have the trace id of that request.
+The first have no decision of a policy: nobody asked. What becomes of a branch has the trace id of the request that
+asked for it; of a message, its id is in both.
 What is only observed of an agent (it ended, or is ready) is the journal's, and so is what becomes of leases and tasks
 in time: there is much of it, and it is done to nobody.
 """
@@ -42,6 +44,9 @@ ACTS = frozenset(
 MERGES = frozenset(
     "merge.landing merge.merged merge.conflict merge.failed merge.refused merge.cancelled merge.residue".split()
 )
+#: Of a message to an agent, that it arrived or never will, be it long after it was sent.
+MESSAGES = frozenset(("message.submitted", "message.failed"))
+_FACTS_OF_MESSAGES = ("message", "bytes")
 #: The facts of an event that are kept.
 _FACTS = (
     *("run", "reason", "exit_code", "killed", "lifetime", "next", "why"),
@@ -68,8 +73,11 @@ class ActsOfCorral:
             for event in change.events:
                 if event.event in MERGES:
                     self._note(change.who, event, QUEUE, (*_FACTS_OF_MERGES, *_MOVES.get(event.event, ())))
-                elif change.who == SUPERVISOR and event.event in ACTS:
-                    self._note(change.who, event, RULE, _FACTS)
+                elif change.who == SUPERVISOR:
+                    if event.event in ACTS:
+                        self._note(change.who, event, RULE, _FACTS)
+                elif event.event in MESSAGES:
+                    self._note(change.who, event, QUEUE, _FACTS_OF_MESSAGES)
 
     def _note(self, who: Who, event: NewEvent, rule: str, kept: Sequence[str]) -> None:
         facts = {name: event.data[name] for name in kept if event.data.get(name) is not None}

@@ -57,6 +57,23 @@ def test_acts_of_corral_are_noted_with_the_agent_the_run_and_what_came_of_it(tmp
     }
 
 
+def test_what_became_of_a_message_is_noted_with_who_sent_it_and_not_each_step(tmp_path: Path) -> None:
+    steps = [("queued", "ok"), ("sending", "ok"), ("pasted", "ok"), ("submitted", "ok"), ("observed", "ok")]
+    steps += [("failed", "unknown")]
+    changes = [
+        Change(
+            who=ANN, time=0.0, events=[event(f"message.{kind}", outcome, message="m1", bytes=2, reason="it said hello")]
+        )
+        for kind, outcome in steps
+    ]
+    notes = noted(tmp_path, changes)
+    assert [(note.verb, note.outcome, note.rule, note.who.user) for note in notes] == [
+        ("message.submitted", "ok", QUEUE, "ann"),
+        ("message.failed", "unknown", QUEUE, "ann"),
+    ]
+    assert {(note.on.agent, tuple(note.detail.items())) for note in notes} == {("a", (("message", "m1"), ("bytes", 2)))}
+
+
 def test_what_ends_a_merge_is_noted_with_who_submitted_it_the_commit_and_the_trace_of_that(tmp_path: Path) -> None:
     about = {"merge": "q1", "branch": "x", "tip": "t", "target": "main", "base": "b", "commit": "c", "trace": "f" * 16}
     kinds = ("submitted", "testing", "landing", "merged", "failed", "residue", "split")
@@ -108,7 +125,7 @@ def test_what_corral_types_and_writes_by_itself_is_noted_with_whom_it_reaches_an
         letter,
         cut_off,
     ]
-    others = [letter, event("message.submitted", message="m2", bytes=4)]
+    others = [letter, event("message.sending", message="m2", bytes=4)]
     notes = noted(tmp_path, [Change(who=SUPERVISOR, time=0.0, events=ours), Change(who=ANN, time=0.0, events=others)])
     assert [(note.verb, note.on.agent or note.on.kind, dict(note.detail)) for note in notes] == [
         ("prompt.sending", "a", {"run": "r1", "evidence": "quiet"}),
