@@ -39,8 +39,8 @@ WAITING_HEADER = "x-corral-waiting"
 
 #: In the answer to a list: the teams of which nothing is known, each with why, as JSON.
 UNKNOWN_HEADER = "x-corral-unknown"
-#: So many of them are told. Headers have to be short.
-_MOST_UNKNOWN = 20
+#: So many of them are told, with so many letters and bytes. Headers have to be short, also for proxies.
+_MOST_UNKNOWN, _MOST_LETTERS, _MOST_BYTES = 20, 200, 4096
 
 #: `containment` of an agent that was never started: there is nothing of it that could be contained.
 NOT_CONTAINED = "none"
@@ -87,10 +87,23 @@ def json_of_some(value: object, unknown: Mapping[str, str]) -> Response:
     """One JSON document, a list; `unknown` are teams that are not in it because nothing is known of them, with why."""
     document = json(value)
     if unknown:
-        told = [{"team": team, "why": why} for team, why in islice(unknown.items(), _MOST_UNKNOWN)]
-        # A header has bytes: whatever is no ASCII in a reason is told as JSON can.
-        document.headers[UNKNOWN_HEADER] = stdlib_json.dumps(told)
+        document.headers[UNKNOWN_HEADER] = _unknown(unknown)
     return document
+
+
+def _unknown(unknown: Mapping[str, str]) -> str:
+    told: list[str] = []
+    size = 0
+    for team, why in islice(unknown.items(), _MOST_UNKNOWN):
+        # A header has bytes: whatever is no ASCII in a reason is told as JSON can.
+        row = stdlib_json.dumps({"team": team, "why": why[:_MOST_LETTERS]})
+        size += len(row)
+        if size > _MOST_BYTES:
+            break
+        told.append(row)
+    if more := len(unknown) - len(told):
+        told.append(stdlib_json.dumps({"team": "", "why": f"nor are {more} more teams known"}))
+    return f"[{', '.join(told)}]"
 
 
 def json_of_several(value: object, result: object = None) -> Response:
@@ -136,7 +149,7 @@ def lines(values: AsyncIterator[Any]) -> Response:
                 yield _encode(value) + b"\n"
         except CorralError as error:
             flow.over(Ending(error=error))
-            yield last_line(error)
+            yield last_line(flow.worded(error))
         except Exception as error:
             flow.over(Ending(error=error))
             raise
@@ -171,20 +184,23 @@ def work(background: Background, do: Callable[[Tell], Awaitable[object]]) -> Res
     """Long work: its progress as JSON lines, then its result. It goes on to its end if the caller goes away."""
     queue: asyncio.Queue[dict[str, object]] = asyncio.Queue()
 
+    def end(ending: Ending, last: dict[str, object]) -> None:
+        try:
+            answer.over(ending)
+        finally:
+            queue.put_nowait(last)  # whatever came of telling: whoever waits for the end has it
+
     async def run() -> None:
         try:
             result = await do(lambda progress: queue.put_nowait({"progress": _progress(progress)}))
-            answer.over(Ending(result=result))
-            queue.put_nowait({"result": result})
         except CorralError as error:
-            answer.over(Ending(error=error))
-            queue.put_nowait({"error": error.as_json()})
+            end(Ending(error=error), {"error": answer.worded(error).as_json()})
         except Exception as error:
-            answer.over(Ending(error=error))
-            queue.put_nowait(
-                {"error": CorralError(f"the daemon failed: {outline(error)}", "its log has more").as_json()}
-            )
+            said = CorralError(f"the daemon failed: {outline(error)}", "its log has more")
+            end(Ending(error=error), {"error": said.as_json()})
             raise
+        else:
+            end(Ending(result=result), {"result": result})
 
     async def stream() -> AsyncIterator[bytes]:
         while True:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from corral.domain.errors import CorralError
+
 MEDIA_TYPE = "application/x-ndjson"
 #: How a stream ended that nobody wanted to hear any more.
 LEFT = "left"
@@ -32,6 +34,8 @@ class Lasting:
 
     _ending: Ending | None = None
     _tell: Callable[[Ending], object] | None = None
+    #: How whoever hears it is told of an error: somebody else's words are not Corral's (`telling.in_whose_words`).
+    worded: Callable[[CorralError], CorralError] = staticmethod(lambda error: error)
 
     def when_over(self, tell: Callable[[Ending], object]) -> None:
         """Tell how it ended, once it has; at once if that is so."""

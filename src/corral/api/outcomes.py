@@ -67,9 +67,10 @@ def came_of(verb: str, ending: Ending) -> tuple[Outcome, Sequence[Part]]:
 
 
 def _receipt_of(error: Exception) -> Mapping[str, object]:
-    """Of a message that is not where it was to be, which one that is, and how far it got: it may arrive later."""
-    receipt = error.details.get("receipt") if isinstance(error, CorralError) else None
-    return {name: receipt[name] for name in ("message", "state")} if isinstance(receipt, dict) else {}
+    """Of a message that is not where it was to be, which one that is, and how far it got: it may arrive later. What a
+    keeper says is no receipt."""
+    receipt = error.details.get("receipt") if isinstance(error, CorralError) and not error.said_by else None
+    return {name: receipt.get(name) for name in ("message", "state")} if isinstance(receipt, dict) else {}
 
 
 def _of_result(verb: str, result: object) -> tuple[Outcome, Sequence[Part]]:

@@ -132,7 +132,7 @@ class _TwoWay(Lasting, Response):
                         await say_refused(self._told_refused)
         except CorralError as error:
             self.over(Ending(error=error))
-            self._joined.why = self._joined.left = error.message
+            self._joined.why = self._joined.left = self.worded(error).message
         await self._joined.leave()
 
 

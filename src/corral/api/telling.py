@@ -107,13 +107,18 @@ class Read:
 
 
 def in_whose_words(handler: Handler) -> Handler:
-    """The handler; what somebody else's keeper says went wrong is told as that keeper's word, and not as Corral's."""
+    """The handler; what somebody else's keeper says went wrong is told as that keeper's word, and not as Corral's: also
+    where it goes wrong when the answer has begun."""
 
     async def attributed(request: Request) -> Response:
+        user = requests.caller(request).user
         try:
-            return await handler(request)
+            response = await handler(request)
         except CorralError as error:
-            raise as_told_to(error, requests.caller(request).user) from None
+            raise as_told_to(error, user) from None
+        if isinstance(response, Lasting):
+            response.worded = lambda error: as_told_to(error, user)
+        return response
 
     return attributed
 

@@ -13,4 +13,4 @@ def remark_on_unknown(rows: "Iterable[Record]", field: str = "why") -> None:
     """A line on stderr for each team of which nothing is known. `field` says why."""
     for team, why in dict.fromkeys((str(row.get("team")), str(row.get(field) or "")) for row in rows):
         if why:
-            remark(plain(f"{team} is not known: {why}"))
+            remark(plain(f"{team} is not known: {why}" if team else why))

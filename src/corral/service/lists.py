@@ -46,15 +46,19 @@ async def ask_each(
         found = await asyncio.gather(*map(ask, teams))
         return Asked(dict(zip(teams, found, strict=True)))
     asked = {team: asyncio.ensure_future(ask(team)) for team in teams}
+    for asking in asked.values():
+        # Nobody may be there any more to hear of it.
+        asking.add_done_callback(lambda done: done.cancelled() or done.exception())
     if asked:
         await asyncio.wait(asked.values(), timeout=LIST_SECONDS)
     answers, unknown = {}, {}
     for team, asking in asked.items():
         if not asking.done():
             # Not cancelled: when it comes to nothing, its keeper is known to be silent, and the next list waits less.
-            asking.add_done_callback(lambda done: done.cancelled() or done.exception())
             users = " and ".join(keepers.users(team))
             unknown[team] = f"the keeper of {users} has not answered within {LIST_SECONDS:.0f} s"
+        elif asking.cancelled():
+            unknown[team] = "the daemon gave the question up"
         elif (error := asking.exception()) is None:
             answers[team] = asking.result()
         elif isinstance(error, CorralError):

@@ -18,6 +18,7 @@ import msgspec
 from corral.background import Background
 from corral.domain import session_words
 from corral.domain.errors import CorralError, UnavailableError, WrongUseError
+from corral.domain.foreign_words import as_told_to, foreign_words
 from corral.domain.notices import Notice
 from corral.domain.records import Agent, NewEvent, Who
 from corral.domain.session_modes import ACTIONS, END, MODES, OBSERVE
@@ -63,8 +64,12 @@ class _Seated(msgspec.Struct, frozen=True):
 class Joined:
     """A seat, for as long as its owner has a connection."""
 
-    def __init__(self, keeper: Keeper, agent: Agent, order: SeatOrder, attending: asyncio.Task[SessionOver]) -> None:
+    def __init__(
+        self, keeper: Keeper, agent: Agent, order: SeatOrder, attending: asyncio.Task[SessionOver], user: str
+    ) -> None:
+        """`user` is who hears what goes wrong."""
         self._keeper = keeper
+        self._user = user
         self._attending = attending
         self.agent = agent
         self.order = order
@@ -88,7 +93,7 @@ class Joined:
                 self.why, self.broke = "its keeper went away; the agent goes on, and can be joined again", True
                 return
             except CorralError as error:
-                self.why = error.message
+                self.why = as_told_to(error, self._user).message
                 return
         await asyncio.wait({self._attending})
         # What was wrong with what came in says more than that somebody left.
@@ -163,7 +168,8 @@ class Sessions:
             with without_terminal_told(agent):
                 await asyncio.wait({attending, first}, return_when=asyncio.FIRST_COMPLETED)
                 if attending.done():
-                    raise UnavailableError(f"{agent.name} cannot be joined: {attending.result().why}", "try again")
+                    why = foreign_words(attending.result().why)
+                    raise UnavailableError(f"{agent.name} cannot be joined: {why}", "try again")
             shown = (await first).data
             joined_at = self._now()
             await self._ledger.write(_joined(who, agent, order, joined_at))
@@ -175,7 +181,7 @@ class Sessions:
         if not self._owns(who, agent):
             self._tell(session_words.joined(agent, order.name, order.mode, joined_at))
             self._registry.set_notice(agent.key, _subject(order), session_words.is_there(order.name, order.mode))
-        joined = Joined(keeper, agent, order, attending)
+        joined = Joined(keeper, agent, order, attending, who.user)
         self._background.spawn(self._note_end(who, joined, attending, joined_at), name="note who leaves")
         return joined, shown
 
@@ -242,9 +248,9 @@ def _why(attending: asyncio.Task[SessionOver]) -> str:
     if attending.cancelled():
         return LEFT
     error = attending.exception()
-    if error is None:
-        return attending.result().why
-    return error.message if isinstance(error, CorralError) else repr(error)
+    if isinstance(error, CorralError):
+        return foreign_words(error.message)
+    return foreign_words(attending.result().why) if error is None else repr(error)
 
 
 async def _give_up(keeper: Keeper, agent: Agent, seat: str) -> None:

