@@ -41,6 +41,11 @@ class Background:
         task.add_done_callback(self._ended)
         return task
 
+    async def settled(self) -> None:
+        """Return when none of them runs any more, also none that was added meanwhile."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
     def cancel(self) -> None:
         """Ask all of them to end."""
         for task in self._tasks:

@@ -16,15 +16,13 @@ from starlette.responses import Response
 from corral.api import requests
 from corral.api.endpoint import Endpoint
 from corral.api.router import Handler
-from corral.domain.audit import AGENT, HOST, TEAM, Actor, Target
+from corral.domain.audit import AGENT, HOST, TEAM, UNKNOWN, Actor, Target
 from corral.domain.errors import CorralError
 from corral.service.audit import Audit
 
 if TYPE_CHECKING:
     from corral.api.meant import Meant
 
-#: What is asked for in a way that no route fits.
-UNKNOWN = "unknown"
 #: The rule, while nobody but the kernel decides who may connect.
 SOCKET_RULE = "socket"
 #: They come as questions, and let somebody type.

@@ -36,7 +36,7 @@ from corral.api.about_table import (
     WAITING,
     Table,
 )
-from corral.api.auditing import UNKNOWN, acts, target
+from corral.api.auditing import acts, target
 from corral.api.endpoint import STREAM, Endpoint
 from corral.api.lasting import LEFT, Ending, Flow
 from corral.api.meant import place_of
@@ -44,6 +44,7 @@ from corral.api.router import Handler
 from corral.api.ruling import Ruling, actor, denied, rows
 from corral.api.said import is_in_body, order_of, said
 from corral.api.telling import Acted, in_whose_words, told, traced
+from corral.domain.audit import UNKNOWN
 from corral.domain.errors import CorralError, DeniedError, NotFoundError
 from corral.domain.policy import HOST, Decision, Target
 from corral.ports.policy import Facts

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from corral.api import answers, requests
-from corral.api.auditing import UNKNOWN, target
+from corral.api.auditing import target
 from corral.api.router import Handler
-from corral.domain.audit import TCP, Actor, Target
+from corral.domain.audit import TCP, UNKNOWN, Actor
 from corral.domain.errors import DeniedError, RefusedError, UnauthorisedError
 from corral.domain.identity import CLAIMED, NOT_HEARD, PERSON, REFUSED, UNIT, Identity
 from corral.domain.records import NOBODY_KNOWN, Who
 from corral.service.authority import Authority
 from corral.service.callers import Callers
-from corral.service.refusals import RULE, Refusal, Refusals
+from corral.service.refusals import RULE, Refusal, Refusals, in_general
 
 if TYPE_CHECKING:
     from corral.api.far import FarConnection
@@ -98,15 +97,14 @@ class Identifying:
         if self._callers is not None:
             self._callers.refused(found.who, Identity(kind=REFUSED, why=why), verb, 0, connection.address)
         answer = answers.failure(error)
-        trace = await self._far.tell_refusal(
-            connection.address,
-            found.identity.why,
-            verb,
-            target(request),
-            self._actor(found.who, TCP),
-            str(answer.status_code),
+        refusal = Refusal(
+            who=self._actor(found.who, TCP),
+            verb=verb,
+            on=target(request),
+            outcome=str(answer.status_code),
+            detail={"why": found.identity.why},
         )
-        return _traced(answer, trace)
+        return _traced(answer, await self._far.tell_refusal(connection.address, refusal))
 
     async def _identity(self, request: Request) -> Identity:
         claim, credential = _said(request)
@@ -130,7 +128,7 @@ class Identifying:
 
             on, detail = target(request), {"why": identity.why, **said(verb, request)}
             refusal = Refusal(who=self._actor(who), verb=verb, on=on, outcome=str(answer.status_code), detail=detail)
-            others = replace(refusal, verb=UNKNOWN, on=Target(), detail=_OTHERS)
+            others = in_general(refusal, _OTHERS)
             trace = await self._refusals.tell(refusal, source=who.uid, kind=(verb, on, identity.why), others=others)
         return _traced(answer, trace)
 

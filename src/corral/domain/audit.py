@@ -24,6 +24,9 @@ HOST = "host"
 TEAM = "team"
 AGENT = "agent"
 
+#: The verb of what is asked for in a way that no route fits, and of many things together.
+UNKNOWN = "unknown"
+
 # Entries of the trail about itself.
 OPENED = "audit.opened"
 RECOVERED = "audit.recovered"

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from corral.domain.audit import Actor, Target
+from corral.domain.audit import TCP, Actor
 from corral.domain.identity import PERSON, REFUSED, Identity
 from corral.domain.records import NOBODY_KNOWN, Who
 from corral.domain.tokens import Token
 from corral.service.audit import Audit
-from corral.service.refusals import Refusal, Refusals
+from corral.service.refusals import Refusal, Refusals, in_general
 from corral.service.tokens import Tokens
 
 _BEARER = "bearer "
 #: From everywhere together, so many kinds of refusals are told apart; this is said of the others.
 _SOURCE, _OTHERS = "tcp", {"why": "for one reason or another", "from": "other addresses"}
+_ANYBODY = Actor(uid=NOBODY_KNOWN.uid, user=NOBODY_KNOWN.user, via=TCP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +54,15 @@ class FarCallers:
             return Far(who=who, identity=Identity(kind=REFUSED, why=f"{why}, and over TCP nobody is an agent"))
         return Far(who=who, identity=Identity(kind=PERSON), token=found)
 
-    async def tell_refusal(self, address: str, why: str, verb: str, on: Target, who: Actor, outcome: str) -> str:
+    async def tell_refusal(self, address: str, refusal: Refusal) -> str:
         """Have it in the trail that somebody was refused: the trace id of the entry, or of the first of its
         kind. Raises if the trail cannot be written."""
         if self._refusals is None:
             return ""
-        refusal = Refusal(who=who, verb=verb, on=on, outcome=outcome, detail={"why": why, "from": address})
-        return await self._refusals.tell(
-            refusal, source=_SOURCE, kind=(address, why), others=replace(refusal, detail=_OTHERS)
-        )
+        kind = (address, refusal.who, refusal.verb, refusal.on, refusal.detail.get("why"))
+        refusal = replace(refusal, detail={**refusal.detail, "from": address})
+        others = in_general(replace(refusal, who=_ANYBODY), _OTHERS)
+        return await self._refusals.tell(refusal, source=_SOURCE, kind=kind, others=others)
 
     async def close(self) -> None:
         """Have everything in the trail that was only counted so far."""

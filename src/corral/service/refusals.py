@@ -7,12 +7,16 @@ is counted for a while, of so many kinds from one source; what is of more kinds 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corral.background import Background
-from corral.domain.audit import Actor, Target
+from corral.domain.audit import UNKNOWN, Actor, Target
+from corral.domain.errors import CorralError
 from corral.service.audit import Audit
+
+log = logging.getLogger("corral.audit")
 
 #: The rule of these denials.
 RULE = "identity"
@@ -29,6 +33,11 @@ class Refusal:
     on: Target
     outcome: str
     detail: Mapping[str, object]
+
+
+def in_general(refusal: Refusal, detail: Mapping[str, object]) -> Refusal:
+    """What is said of refusals of many kinds together, of which this is one: not what was asked, and on what."""
+    return replace(refusal, verb=UNKNOWN, on=Target(), detail=detail)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,31 +76,40 @@ class Refusals:
             known.more += 1
             return known.trace
         counted = self._counted[key] = _Counted(source=source, again=again)
-        asyncio.get_running_loop().call_later(_COUNTED_SECONDS, self._tell_rest, key)
         try:
             counted.trace = await self._note(refusal)
         except BaseException:
             counted.more += 1  # it is told of with the count
             raise
+        finally:
+            asyncio.get_running_loop().call_later(_COUNTED_SECONDS, self._tell_rest, key)
         return counted.trace
 
     async def close(self) -> None:
-        """Have everything in the trail that was only counted so far."""
+        """Have everything in the trail that was only counted so far. What cannot be written there is in the log."""
         while self._counted:
             _, counted = self._counted.popitem()
-            await self._note_count(counted)
+            self._begin_telling(counted)
+        await self._background.settled()
 
     def _kinds_of(self, source: Hashable) -> int:
         return sum(counted.source == source for counted in self._counted.values())
 
     def _tell_rest(self, key: tuple[Hashable, Hashable]) -> None:
         counted = self._counted.pop(key, None)
-        if counted is not None and counted.more:
+        if counted is not None:
+            self._begin_telling(counted)
+
+    def _begin_telling(self, counted: _Counted) -> None:
+        if counted.more:
             self._background.spawn(self._note_count(counted), name="tell of refusals")
 
     async def _note_count(self, counted: _Counted) -> None:
-        if counted.more:
+        try:
             await self._note(counted.again, more=counted.more)
+        except CorralError as error:
+            who = counted.again.who.user
+            log.error("%d refusals of %s are not in the audit trail: %s", counted.more, who, error.message)
 
     async def _note(self, refusal: Refusal, **more: object) -> str:
         decision = await self._audit.decided(

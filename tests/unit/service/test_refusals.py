@@ -2,14 +2,18 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import cast
 
 import pytest
 
 from corral.domain.audit import Actor, Target
+from corral.domain.errors import RefusedError
 from corral.service import refusals
 from corral.service.audit import Audit, Decision
+from corral.service.far_callers import FarCallers
 from corral.service.refusals import Refusal, Refusals
+from corral.service.tokens import Tokens
 from tests.support.audit import note
 
 
@@ -18,13 +22,16 @@ class _Trail:
 
     def __init__(self) -> None:
         self.told: list[tuple[str, object]] = []
+        self.who: list[Actor] = []
         self.full = False
         self.counted = asyncio.Event()
 
-    async def decided(self, _: Actor, verb: str, *__: object, detail: Mapping[str, object], **___: object) -> Decision:
+    async def decided(self, who: Actor, verb: str, *_: object, detail: Mapping[str, object], **__: object) -> Decision:
+        await asyncio.sleep(0)
         if self.full:
-            raise OSError("the disk is full")
+            raise RefusedError("the disk is full")
         self.told.append((verb, detail.get("more", 0)))
+        self.who.append(who)
         if "more" in detail:
             self.counted.set()
         return Decision(note=note(1, trace=f"trace{len(self.told)}"))
@@ -90,11 +97,62 @@ def test_one_that_could_not_be_written_is_told_of_with_the_count() -> None:
         trail = _Trail()
         trail.full = True
         found = Refusals(cast("Audit", trail))
-        with pytest.raises(OSError, match="full"):
+        with pytest.raises(RefusedError, match="full"):
             await _tell(found, "up")
         trail.full = False
         await _tell(found, "up")
         await found.close()
         assert trail.told == [("up", 2)]
+
+    asyncio.run(run())
+
+
+def test_an_end_waits_for_what_is_being_told_and_goes_on_where_it_cannot_be(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        trail = _Trail()
+        found = Refusals(cast("Audit", trail))
+        for _ in range(3):
+            await _tell(found, "up")
+        found._tell_rest(next(iter(found._counted)))  # it is on its way
+        await found.close()
+        assert trail.told == [("up", 0), ("up", 2)]
+
+        for verb in ("down", "up"):
+            await _tell(found, verb)
+            await _tell(found, verb)
+        trail.full = True
+        await found.close()
+        assert trail.told[2:] == [("down", 0), ("up", 0)]
+        assert [record.message for record in caplog.records] == [
+            "1 refusals of ann are not in the audit trail: the disk is full",
+        ] * 2
+
+    asyncio.run(run())
+
+
+def test_from_afar_each_is_counted_as_what_it_was() -> None:
+    ann, ben = (Actor(uid=uid, user=user, member=True, via="tcp") for uid, user in ((1, "ann"), (2, "ben")))
+
+    async def run() -> None:
+        trail = _Trail()
+        callers = FarCallers(cast("Tokens", None), cast("Audit", trail))
+
+        async def refused(who: Actor, verb: str, address: str = "192.0.2.1") -> None:
+            await callers.tell_refusal(address, replace(_refusal(verb), who=who))
+
+        await refused(ann, "list_agents")
+        for _ in range(50):
+            await refused(ben, "down")
+        assert trail.told == [("list_agents", 0), ("down", 0)]
+        for number in range(100):
+            await refused(ann, "up", address=f"192.0.2.{number}")
+        trail.told.clear()
+        trail.who.clear()
+        await callers.close()
+        assert sorted(trail.told) == [("down", 49), ("unknown", 69)]
+        assert dict(zip((verb for verb, _ in trail.told), trail.who, strict=True)) == {
+            "down": ben,
+            "unknown": Actor(uid=-1, user="unknown", via="tcp"),
+        }
 
     asyncio.run(run())
