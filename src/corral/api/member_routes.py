@@ -95,7 +95,7 @@ class MemberApi:
             teams=tuple(requests.texts(request, "in_team")),
             facts=dict(_pair(one) for one in requests.texts(request, "fact")),
         )
-        told = await shared.facts.as_told(requests.sight(request))
+        told = await shared.facts.as_told(requests.sight(request), who.user)
         return answers.json((await explain(shared.policy, told, told.meant(asked))).as_json())
 
     @property

@@ -11,8 +11,11 @@ from corral.domain.policy import AGENT, TEAM, Caller, Target
 from corral.service.members import Members
 from corral.service.ownership import owner_of_agent, owner_of_team
 from corral.service.policy_check import Asked
-from corral.service.sight import Sight
+from corral.service.sight import Sight, Whose
 from corral.supervise.registry import Registry
+
+#: Whose what is of no team is.
+_HOST: Whose = ("", "")
 
 
 class MemberFacts:
@@ -50,11 +53,12 @@ class MemberFacts:
         """See `Facts.stamp`."""
         return self._registry.version, self._members.version
 
-    async def as_told(self, sight: Sight) -> ToldFacts:
-        """The facts as far as somebody may be told of them."""
+    async def as_told(self, sight: Sight, user: str) -> ToldFacts:
+        """The facts as far as this user may be told of them."""
         teams = await sight.rows(list(self._registry.teams), lambda team: (team, ""))
         agents = await sight.rows(list(self._registry.agents), lambda key: key)
-        return ToldFacts(self, {*agents, *((team, "") for team in teams)})
+        knows_people = _HOST in await sight.opened("member_ls", [_HOST])
+        return ToldFacts(self, {*agents, *((team, "") for team in teams)}, None if knows_people else user)
 
     def meant(self, asked: Asked, told: Container[tuple[str, str]]) -> Asked:
         """The question with USER/AGENT in it as TEAM/AGENT, where a person has exactly one agent of that name among
@@ -86,12 +90,16 @@ class MemberFacts:
 class ToldFacts:
     """See `ports.policy.Facts`. What may not be told of is not there, and nobody is in a team that is not there."""
 
-    def __init__(self, facts: MemberFacts, told: Container[tuple[str, str]]) -> None:
+    def __init__(self, facts: MemberFacts, told: Container[Whose], only: str | None) -> None:
+        """`only` is the one person of whom anything may be told; None if it is everybody."""
         self._facts = facts
         self._told = told
+        self._only = only
 
     def caller(self, user: str) -> Caller | None:
         """See `Facts.caller`."""
+        if self._only not in (None, user):
+            return None
         found = self._facts.caller(user)
         return found and replace(found, teams=tuple(team for team in found.teams if not self._is_hidden(team, "")))
 

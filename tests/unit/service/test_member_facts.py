@@ -84,7 +84,7 @@ async def decided(one: Crowd, **asked: object) -> Explained:
     policy = RegoPolicy(read(), 30.0)
     try:
         await policy.start()
-        told = await one.facts.as_told(EVERYTHING)
+        told = await one.facts.as_told(EVERYTHING, "olga")
         return await explain(policy, told, told.meant(Asked(**asked)))  # type: ignore[arg-type]
     finally:
         await policy.close()
@@ -134,7 +134,7 @@ def test_root_lets_the_first_owner_in_and_owners_the_others(tmp_path: Path) -> N
 def test_a_person_with_two_agents_of_a_name_has_to_be_asked_about_by_team(tmp_path: Path) -> None:
     async def act(one: Crowd) -> None:
         await one.up("toys", "ann", ("builder", "ann"))
-        told = await one.facts.as_told(EVERYTHING)
+        told = await one.facts.as_told(EVERYTHING, "olga")
         with pytest.raises(WrongUseError, match="shop/builder, toys/builder"):
             told.meant(Asked(verb="attach", who="ben", on="ann/builder"))
         for on in ("ann/tester", "shop/builder", "ann", "", "@ann", "eve/builder", "ann/none"):
@@ -150,15 +150,19 @@ class _But:
     async def rows(self, rows: Iterable[T], whose: Callable[[T], Whose]) -> list[T]:
         return [row for row in rows if whose(row)[0] not in ("bank", "ann")]
 
+    def __init__(self, *, people: bool = True) -> None:
+        self._people = people
+
     async def opened(self, verb: str, rows: Iterable[Whose]) -> Container[Whose]:
-        raise AssertionError(verb)
+        assert verb == "member_ls"
+        return list(rows) if self._people else []
 
 
 def test_of_what_may_not_be_seen_nothing_is_known(tmp_path: Path) -> None:
     async def act(one: Crowd) -> None:
         await one.members.put(ROOT, Wanted(user="cleo", teams=("bank", "resting", "shop")))
         await one.up("ann", "olga", ("x", "olga"))
-        told = await one.facts.as_told(_But())
+        told = await one.facts.as_told(_But(), "cleo")
         assert told.target("bank", "") is None
         assert told.target("bank", "builder") is None
         assert told.target("shop", "tester") == one.facts.target("shop", "tester")
@@ -170,8 +174,27 @@ def test_of_what_may_not_be_seen_nothing_is_known(tmp_path: Path) -> None:
         assert told.caller("eve") is None
         assert told.meant(Asked(verb="attach", who="cleo", on="ben/builder")).on == "ben/builder"
         assert told.meant(Asked(verb="attach", who="cleo", on="ann/tester")).on == "shop/tester"
-        assert (await one.facts.as_told(EVERYTHING)).meant(
+        assert (await one.facts.as_told(EVERYTHING, "olga")).meant(
             Asked(verb="attach", who="cleo", on="ben/builder")
         ).on == "bank/builder"
+
+    play(tmp_path, act)
+
+
+def test_of_people_only_who_may_list_them_is_told(tmp_path: Path) -> None:
+    async def act(one: Crowd) -> None:
+        told = await one.facts.as_told(_But(people=False), "cleo")
+        assert (told.caller("ben"), told.caller("olga")) == (None, None)
+        itself = told.caller("cleo")
+        assert itself is not None
+        assert itself.role == "junior"
+        policy = RegoPolicy(read(), 30.0)
+        try:
+            await policy.start()
+            for on, owner in (("@ben", ""), ("nowhere", "ben"), ("", "ben")):
+                said = await explain(policy, told, Asked(verb="send", who="cleo", on=on, owner=owner))
+                assert said.question.on.owner_role == "", on
+        finally:
+            await policy.close()
 
     play(tmp_path, act)
