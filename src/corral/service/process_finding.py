@@ -33,9 +33,9 @@ class ProcessFinding:
         self._registry = registry
         self._supervisor = supervisor
         self._owners = ProcessOwners(lambda owner: owner in registry.agents)
-        #: The teams that were up when the daemon started, and whose processes have not been looked at since. None: it
-        #: has not been asked for any yet.
-        self._unseen: set[str] | None = None
+        #: The agents that were there when the daemon started, and whose processes have not been looked at since. None:
+        #: it has not been asked for any yet.
+        self._unseen: set[Owner] | None = None
         self._first_look: asyncio.Task[Asked[Sequence[Process]]] | None = None
 
     def owner(self, process: str) -> Owner | None:
@@ -50,7 +50,7 @@ class ProcessFinding:
         if self._supervisor.keepers.shared and self._owners.get(process) is None:
             if self._first_look is None:
                 # Once, by whoever comes first: all wait for that, and nobody for a keeper that is silent then.
-                look = self.of_each(sorted(self._not_seen), "", named=False)
+                look = self.of_each(sorted({team for team, _ in self._not_seen}), "", named=False)
                 self._first_look = asyncio.ensure_future(look)
             await asyncio.shield(self._first_look)
         if self._owners.is_contested(process):
@@ -58,9 +58,9 @@ class ProcessFinding:
         return self._owners.get(process)
 
     @property
-    def _not_seen(self) -> set[str]:
+    def _not_seen(self) -> set[Owner]:
         if self._unseen is None:
-            self._unseen = set(self._registry.teams)
+            self._unseen = set(self._registry.agents)
         return self._unseen
 
     def is_contested(self, process: str) -> bool:
@@ -81,17 +81,22 @@ class ProcessFinding:
 
     async def _of(self, team: str, agent: str) -> Sequence[Process]:
         found: Sequence[Process] = await self._supervisor.insist(team, lambda keeper: keeper.processes(team, agent))
-        if self._supervisor.keepers.shared:
-            found = self._believed(team, found)
-        is_first = self._supervisor.keepers.shared and team in self._not_seen
+        if not self._supervisor.keepers.shared:
+            for process in found:
+                self._owners.remember(process.process, (team, process.agent))
+            return found
+        found = self._believed(team, found)
         for process in found:
             owner = team, process.agent
-            if is_first and self._owners.get(process.process) not in (None, owner):
-                self._owners.contest(process.process)
+            # Said once, of ids from before: or a keeper could take away what is started later, again and again.
+            if owner in self._not_seen and self._is_anothers(process.process, owner):
+                self._owners.contest(process.process, owner)
             self._owners.remember(process.process, owner)
-        if not agent:
-            self._not_seen.discard(team)
+        self._not_seen.difference_update([one for one in self._not_seen if one[0] == team and agent in ("", one[1])])
         return found
+
+    def _is_anothers(self, process: str, owner: Owner) -> bool:
+        return self._owners.is_contested(process) or self._owners.get(process) not in (None, owner)
 
     def _believed(self, team: str, found: Sequence[Process]) -> Sequence[Process]:
         users = " and ".join(self._supervisor.keepers.users(team))

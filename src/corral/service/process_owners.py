@@ -24,19 +24,19 @@ class ProcessOwners:
     def __init__(self, is_known: Callable[[Owner], bool]) -> None:
         self._is_known = is_known
         self._owners: dict[str, Owner] = {}
-        #: Ids that two agents have: whose they are, nobody can tell.
-        self._contested: set[str] = set()
+        #: Several agents that have an id, by that: nobody can tell whose it is while more than one is there.
+        self._contested: dict[str, set[Owner]] = {}
         #: The ids of each agent, the oldest first. Each has room of its own, so that nobody can push out another's.
         self._ids: dict[Owner, dict[str, None]] = {}
 
     def get(self, process: str) -> Owner | None:
         """Whose it is; None if nobody remembers, or can tell, or whose it was is gone."""
-        owner = None if process in self._contested else self._owners.get(process)
+        owner = None if self.is_contested(process) else self._owners.get(process)
         return owner if owner is not None and self._is_known(owner) else None
 
     def remember(self, process: str, owner: Owner) -> None:
         """It is that agent's, unless it is another's."""
-        if self.get(process) is not None or not self._is_known(owner):
+        if self.is_contested(process) or self.get(process) is not None or not self._is_known(owner):
             return
         if owner not in self._ids:
             self._forget_the_gone()
@@ -47,16 +47,29 @@ class ProcessOwners:
         if len(ids) > MOST_REMEMBERED:
             self._drop(next(iter(ids)))
 
-    def contest(self, process: str) -> None:
-        """Two agents have it, and it may be either's: from now on it is nobody's by its id alone."""
-        self._contested.add(process)
+    def contest(self, process: str, owner: Owner) -> None:
+        """This agent has it as well as whose it is already, and it may be either's: from now on it is nobody's by its
+        id alone, until one of the two is gone, or does not have it any more."""
+        rivals = self._contested.setdefault(process, set())
+        rivals.update(one for one in (self._owners.get(process), owner) if one is not None)
 
     def is_contested(self, process: str) -> bool:
-        """Whether two agents have it."""
-        return process in self._contested
+        """Whether several agents have it."""
+        rivals = self._contested.get(process)
+        if rivals is None:
+            return False
+        left = [one for one in rivals if self._is_known(one)]
+        if len(left) > 1:
+            return True
+        del self._contested[process]
+        self._drop(process)
+        if left:
+            self.remember(process, left[0])
+        return False
 
     def forget(self, process: str, owner: Owner) -> None:
         """It is not that agent's any more. If it is another's, it stays so."""
+        self._contested.get(process, set()).discard(owner)
         if self._owners.get(process) == owner:
             self._drop(process)
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from corral.ports.processes import Process
@@ -82,3 +83,30 @@ def test_one_that_was_taken_while_a_keeper_was_silent_is_nobodys_without_an_agen
         assert (await taken(scene, process)).status == 404
 
     played(tmp_path, act)
+
+
+def test_a_keeper_that_was_silent_can_say_once_what_its_agents_have_and_no_more(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        process = await mine(scene)
+        liar, claims = scene.keepers["ann"], list[str]()
+
+        async def lies(team: str, agent: str) -> list[Process]:
+            if not agent:
+                await asyncio.Event().wait()
+            seen = (await scene.keeper.processes("shop", ""))[0]
+            return [msgspec.structs.replace(seen, agent="z", process=claim) for claim in claims]
+
+        liar.processes = lies  # type: ignore[method-assign]
+        assert len((await scene.ask("GET", "/v1/processes")).json) == 1
+        for claim, is_believed in ((process, True), (await later(scene), False)):
+            claims[:] = [claim]
+            assert (await scene.ask("GET", "/v1/processes?team=toys&agent=z")).status == 200
+            reply = await scene.ask("GET", f"/v1/processes/{claim}")
+            assert reply.status == (409 if is_believed else 200), claim
+
+    played(tmp_path, act)
+
+
+async def later(scene: Scene) -> str:
+    """A process that this daemon has started."""
+    return str((await scene.exec("agent=a", argv=["job"], background=True)).json["process_id"])
