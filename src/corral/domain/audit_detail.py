@@ -32,6 +32,7 @@ _SECRET_WORDS = frozenset(
     "argv authorization auth body bearer command cookie credential credentials env environment input key keys "
     "passphrase passwd password prompt secret secrets stdin text token tokens webhook".split()
 )
+_AND_MORE = re.compile(r" and \d+ more\Z")
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _SECRETS = re.compile(
     r"""
@@ -53,6 +54,11 @@ def named(those: Collection[str]) -> str:
     """A list as a fact: the first of them, and how many more there are."""
     words = BETWEEN.join(islice(those, MOST_NAMED))
     return f"{words} and {len(those) - MOST_NAMED} more" if len(those) > MOST_NAMED else words
+
+
+def names_in(fact: str) -> list[str]:
+    """Those that `named` named."""
+    return _AND_MORE.sub("", fact).split(BETWEEN)
 
 
 def bounded(detail: Mapping[str, object]) -> dict[str, Scalar]:

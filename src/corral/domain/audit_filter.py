@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from corral.domain.audit import Entry
-from corral.domain.audit_detail import BETWEEN
+from corral.domain.audit_detail import names_in
 from corral.domain.policy import names_of
 
 
@@ -53,7 +53,7 @@ class Wanted:
     def _is_told(self, entry: Entry) -> bool:
         """Whether it is one of those that a message goes to, as far as they are named."""
         to, team = entry.note.detail.get("to"), entry.note.on.team
-        words = to.split(BETWEEN) if isinstance(to, str) else []
+        words = names_in(to) if isinstance(to, str) else []
         return any(self.agent in (word, word.rpartition("/")[2], f"{team}/{word}") for word in words)
 
 

@@ -119,15 +119,16 @@ def become(
     return after if before is None else replace(after, since=before.since, by=before.by)
 
 
-def must_be_in_group(member: Member, account: Account) -> None:
+def must_be_in_group(member: Member, account: Account, *, inherits: bool) -> None:
     """Refuse somebody whom the operating system keeps out, with what root has to do."""
     group = group_of(member.role)
     if group not in account.groups:
         of = f" --of {member.of}" if member.of else ""
         teams = "".join(f" --team {team}" for team in member.teams)
+        inherit = " --inherit" if inherits else ""
         raise RefusedError(
             f"{member.user} is not in the group {group}, and only root can change that",
-            f"sudo corral member add {member.user} --role {member.role}{of}{teams} does both",
+            f"sudo corral member add {member.user} --role {member.role}{of}{teams}{inherit} does both",
         )
 
 

@@ -114,7 +114,7 @@ class Members:
             change = UNCHANGED if member is before else ADDED if before is None else CHANGED
             assert account is not None  # or `become` would have raised
             if not dry_run or who.uid != 0:
-                rules.must_be_in_group(member, account)
+                rules.must_be_in_group(member, account, inherits=wanted.inherits)
             if not dry_run and change != UNCHANGED:
                 await self._commit(who, change, member, before)
                 self._known[member.user] = member

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from corral.client.own_instance import look_at, own_instance
+from corral.client.own_instance import instance_of, look_at, own_instance
 from corral.domain import host_names
 from corral.places import Places
 
@@ -54,3 +54,27 @@ def test_only_who_means_the_shared_server_has_one_beside_it(tmp_path: Path, monk
     assert own_instance(Places.own({"HOME": str(tmp_path)})) is None
     monkeypatch.setenv("CORRAL_HOME", host_names.HOME)
     assert own_instance(host) is None
+
+
+@pytest.mark.parametrize("session", [True, False])
+def test_it_is_found_whether_it_was_started_from_a_log_in_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, session: bool
+) -> None:
+    home, runtime = tmp_path / "ann", tmp_path / "session"
+    env = {"HOME": str(home), **({"XDG_RUNTIME_DIR": str(runtime)} if session else {})}
+    places = Places.own(env)
+    Path(places.tmux_dir).mkdir(parents=True)
+    Path(places.home).mkdir(parents=True, exist_ok=True)
+    Path(places.database).touch()
+    (Path(places.tmux_dir) / "shop.sock").touch()
+    found = instance_of(str(home), 4_000_000)
+    assert found is not None
+    assert found.teams == (() if session else ("shop",)), "the session of that uid is in another place"
+
+    for name in ("CORRAL_HOME", "CORRAL_RUNTIME_DIR", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    mine = own_instance(Places(host_names.HOME, host_names.RUNTIME))
+    assert mine is not None
+    assert mine.teams == ("shop",)

@@ -16,6 +16,7 @@ from corral.domain.audit_detail import (
     bounded_actor,
     bounded_target,
     field_text,
+    named,
 )
 from corral.domain.audit_filter import Wanted
 from corral.domain.audit_terms import AuditTerms, read_terms
@@ -212,3 +213,10 @@ def test_mail_is_found_under_whom_it_was_sent_to(agent: str, wanted: bool) -> No
     sent = note(1, on=Target(kind="agent", team="shop", agent="api"), detail={"to": "web, toys/z, @ann"})
     entry = Entry(number=1, note=sent, previous=GENESIS, hash=GENESIS)
     assert Wanted(agent=agent).fits(entry) is wanted
+
+
+def test_it_is_found_under_each_that_is_named_of_many() -> None:
+    to = named([f"a{number}" for number in range(14)])
+    sent = note(1, on=Target(kind="agent", team="shop", agent="api"), detail={"to": to})
+    entry = Entry(number=1, note=sent, previous=GENESIS, hash=GENESIS)
+    assert [Wanted(agent=f"a{number}").fits(entry) for number in (0, 9, 10)] == [True, True, False]

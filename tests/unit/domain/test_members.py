@@ -130,14 +130,14 @@ def test_a_name_that_the_system_writes_otherwise_is_no_user() -> None:
 
 
 def test_whom_the_system_keeps_out_only_root_lets_in() -> None:
-    members.must_be_in_group(ANN, ACCOUNTS["ann"])
-    members.must_be_in_group(BOT, ACCOUNTS["agent-builder"])
+    members.must_be_in_group(ANN, ACCOUNTS["ann"], inherits=False)
+    members.must_be_in_group(BOT, ACCOUNTS["agent-builder"], inherits=False)
     with pytest.raises(RefusedError) as refused:
-        members.must_be_in_group(replace(BOT, user="ben"), ACCOUNTS["ben"])
+        members.must_be_in_group(replace(BOT, user="ben"), ACCOUNTS["ben"], inherits=False)
     assert refused.value.remedy == "sudo corral member add ben --role agent --of ann does both"
     with pytest.raises(RefusedError) as refused:
-        members.must_be_in_group(replace(ANN, user="ben"), ACCOUNTS["agent-builder"])
-    assert refused.value.remedy == "sudo corral member add ben --role senior --team shop does both"
+        members.must_be_in_group(replace(ANN, user="ben"), ACCOUNTS["agent-builder"], inherits=True)
+    assert refused.value.remedy == "sudo corral member add ben --role senior --team shop --inherit does both"
 
 
 def test_whoever_leaves_has_no_team_up_and_no_users_of_agents() -> None:
