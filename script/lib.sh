@@ -154,9 +154,8 @@ set_up() {
   exec 9<pyproject.toml
   if command -v flock >/dev/null; then flock 9; fi
   have=$(cat "$stamp" 2>/dev/null || true)
-  # Whoever works on Corral must never find a copy where the source used to be.
-  if [[ $have == dev* ]]; then kind=dev; fi
-  # A developer's environment stays one, also when the demo finds it out of date.
+  # A developer's environment stays one, also when the demo finds it out of date: whoever works on Corral must never find
+  # a copy where the source used to be.
   if [[ $have == dev\ * ]]; then kind=dev; fi
   if [[ $have == "$want_dev" || ($kind == runtime && $have == "$want_runtime") ]] &&
     "$VENV/bin/python" -c 'import corral' 2>/dev/null; then
