@@ -4,6 +4,7 @@ import grp
 import json
 import os
 import pwd
+import shutil
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -258,6 +259,28 @@ def test_nothing_is_left_of_places_that_workspaces_have_moved_from() -> None:
         host("setup", "--workspaces", "/data-of-the-lab/ws", "--yes")
         assert described("/data-of-the-lab/ws") == "root:root 711"
     assert not os.path.exists("/data-of-the-lab"), "and of /srv/corral the footprint tells"
+
+
+def test_a_directory_that_somebody_uses_is_neither_taken_nor_removed() -> None:
+    used, elsewhere = Path("/srv/data-of-the-lab"), Path("/srv/report.csv")
+    used.mkdir(mode=0o755)
+    (used / "report.csv").write_text("1,2\n")
+    try:
+        before = footprint()
+        done = host("setup", "--workspaces", str(used), "--yes", "--json", check=False)
+        assert done.returncode == 4
+        assert "report.csv is in it" in json.loads(done.stderr)["error"]["message"]
+        assert (footprint(), described(str(used))) == (before, "root:root 755")
+        (used / "report.csv").rename(elsewhere)
+        with shared_server():
+            host("setup", "--workspaces", str(used), "--yes")
+            elsewhere.rename(used / "report.csv")
+            assert missing() == []
+            document = json.loads(host("remove", "--purge", "--yes", "--json").stdout)
+            assert document["left"] == [f"{used}/report.csv, which is no workspace"]
+        assert (used / "report.csv").read_text() == "1,2\n"
+    finally:
+        shutil.rmtree(used)
 
 
 def test_linger_that_somebody_had_before_stays(ann: User) -> None:

@@ -143,6 +143,9 @@ class Seen:
     linger_notes: Sequence[str] = ()
     #: Directories that were made for workspaces, also where those are no more.
     places_made: Mapping[str, PathSeen] = field(default_factory=dict)
+    #: What is in the place for workspaces: directories of users, by their names, and anything else.
+    workspaces_of: Sequence[str] = ()
+    others_in_workspaces: Sequence[str] = ()
     #: Who is in the daemon's own group and is not the daemon.
     in_daemons_group: Sequence[str] = ()
     #: … and who has that group as their first, which nobody can be taken out of.
@@ -177,7 +180,10 @@ def setup(wanted: Layout, seen: Seen) -> list[Step]:
     steps.extend(rights)
     steps.extend(_for_a_person(seen))
     for directory in wanted.directories:
-        steps.extend(_directory(directory, seen.paths.get(directory.path)))
+        changes = list(_directory(directory, seen.paths.get(directory.path)))
+        if changes and directory.path == wanted.workspaces and seen.others_in_workspaces:
+            changes = [_used_by_others(wanted, seen)]
+        steps.extend(changes)
     written = [step for file in wanted.files for step in _file(file, seen.paths.get(file.path))]
     steps.extend(written)
     regrouped = bool(rights) or MEMBERS not in seen.groups
@@ -224,10 +230,14 @@ def remove(wanted: Layout, seen: Seen, *, purge: bool) -> list[Step]:
     steps.extend(_tidy(wanted, seen))
     if purge:
         steps.extend(
-            Step(REMOVE_TREE, one.path, f"remove {one.path} with all that is in it", "purge")
+            Step(REMOVE_TREE, path, f"remove {path} with all that is in it", "purge")
             for one in wanted.directories
             if one.data and one.path in seen.paths
+            for path in _data_in(one.path, wanted, seen)
         )
+        if wanted.workspaces in seen.paths and not seen.others_in_workspaces:
+            about = f"remove {wanted.workspaces}, if nothing else is in it"
+            steps.append(Step(REMOVE_DIRECTORY, wanted.workspaces, about, "purge"))
         steps.extend(
             Step(REMOVE_DIRECTORY, path, f"remove {path}, if nothing else is in it", "it was made for workspaces")
             for path in _former_places(wanted, seen)
@@ -258,10 +268,15 @@ def left_behind(wanted: Layout, seen: Seen, *, purge: bool) -> list[str]:
         if not purge or _is_used(path, wanted, seen)
     ]
     if purge:
-        return left
+        return [*left, *(f"{wanted.workspaces}/{name}, which is no workspace" for name in seen.others_in_workspaces)]
     left += [f"{one.path} with its data" for one in wanted.directories if one.data and one.path in seen.paths]
     names = [f"the user {USER}"] if seen.user is not None else []
     return [*left, *names, *(f"the group {name}" for name in GROUPS if name in seen.groups)]
+
+
+def _data_in(path: str, wanted: Layout, seen: Seen) -> list[str]:
+    """What of a directory of data is Corral's: all of it, but in the place for workspaces what is of users alone."""
+    return [path] if path != wanted.workspaces else [f"{path}/{user}" for user in seen.workspaces_of]
 
 
 def _former_places(wanted: Layout, seen: Seen) -> list[str]:
@@ -341,6 +356,18 @@ def _directory(wanted: Directory, seen: PathSeen | None) -> Iterator[Step]:
     difference = _difference(wanted.owner, wanted.group, wanted.mode, seen)
     if difference:
         yield Step(MAKE_DIRECTORY, wanted.path, about.replace("make", "correct", 1), difference)
+
+
+def _used_by_others(wanted: Layout, seen: Seen) -> Step:
+    """Corral makes no directory its own that somebody uses for something else."""
+    first, *more = seen.others_in_workspaces
+    return Step(
+        IN_THE_WAY,
+        wanted.workspaces,
+        f"{wanted.workspaces} is to be the place for workspaces, and {first} is in it"
+        + (f", and {len(more)} more that are no workspaces" if more else ", which is no workspace"),
+        "name a directory that is empty or not there yet: corral host setup --workspaces DIR",
+    )
 
 
 def _file(wanted: File, seen: PathSeen | None) -> Iterator[Step]:

@@ -283,15 +283,38 @@ def test_places_where_workspaces_were_are_named_and_go_with_a_purge_if_they_are_
     used = replace(empty, empty=False)
     moved = layout("/opt/corral/bin/python", "# the helper\n", "/data/ws")
     made = {"/srv/corral": empty, "/data/ws": used, "/data": used, "/old/ws": used}
-    seen = replace(done(moved), places_made=made)
+    seen = replace(done(moved), places_made=made, workspaces_of=("ann",))
     named = [f"{path}, which was made for workspaces" for path in ("/srv/corral", "/old/ws", "/data")]
     assert host_plan.left_behind(moved, seen, purge=False)[:3] == named
     assert not {"/srv/corral", "/old/ws", "/data"} & {step.subject for step in remove(moved, seen, purge=False)}
     steps = remove(moved, seen, purge=True)
-    assert at(steps, host_plan.REMOVE_TREE, "/data/ws") < at(steps, host_plan.REMOVE_DIRECTORY, "/data")
+    assert at(steps, host_plan.REMOVE_TREE, "/data/ws/ann") < at(steps, host_plan.REMOVE_DIRECTORY, "/data/ws")
+    assert at(steps, host_plan.REMOVE_DIRECTORY, "/data/ws") < at(steps, host_plan.REMOVE_DIRECTORY, "/data")
     assert (host_plan.REMOVE_DIRECTORY, "/srv/corral") in brief(steps)
     assert "/old/ws" not in {step.subject for step in steps}
     assert host_plan.left_behind(moved, seen, purge=True) == ["/old/ws, which was made for workspaces"]
+
+
+def test_a_directory_that_is_used_for_something_else_is_not_taken_for_workspaces() -> None:
+    used = other(done(), "/srv/corral", mode=0o755)
+    seen = replace(used, others_in_workspaces=("report.csv", "www"))
+    (step,) = setup(WANTED, seen)
+    assert (step.action, step.subject) == (host_plan.IN_THE_WAY, "/srv/corral")
+    assert "report.csv is in it, and 1 more" in step.about
+    with pytest.raises(RefusedError):
+        refuse_obstacles([step])
+    # One that is the place for workspaces already is not changed, whatever somebody has put there.
+    assert setup(WANTED, replace(done(), others_in_workspaces=("README",))) == []
+    # And what Corral itself leaves there, without a purge, is no obstacle to the next set-up.
+    assert brief(setup(WANTED, replace(used, workspaces_of=("ann",)))) == [(host_plan.MAKE_DIRECTORY, "/srv/corral")]
+
+
+def test_a_purge_removes_what_is_of_users_and_names_what_else_is_among_it() -> None:
+    seen = replace(done(), workspaces_of=("ann", "ben"), others_in_workspaces=("README",))
+    touched = {step.subject for step in remove(WANTED, seen, purge=True)}
+    assert {"/srv/corral/ann", "/srv/corral/ben"} <= touched
+    assert "/srv/corral" not in touched
+    assert "/srv/corral/README, which is no workspace" in host_plan.left_behind(WANTED, seen, purge=True)
 
 
 def test_where_nothing_is_nothing_is_removed() -> None:

@@ -48,6 +48,7 @@ def look(wanted: Layout, members: Mapping[str, tuple[int, str]] | None = None) -
     `members` has the number of each, and the group that they are to be in, as far as that is known.
     """
     places = [*(one.path for one in wanted.directories), *(one.path for one in wanted.files)]
+    workspaces_of, others = _in_workspaces(wanted.workspaces)
     return Seen(
         groups=frozenset(name for name in GROUPS if _group(name) is not None),
         user=_user(),
@@ -58,6 +59,8 @@ def look(wanted: Layout, members: Mapping[str, tuple[int, str]] | None = None) -
         in_daemons_group=tuple(sorted({*group.gr_mem} - {USER})) if (group := _group(USER)) is not None else (),
         of_daemons_group=tuple(sorted({*_of_own(group.gr_gid)} - {USER})) if group is not None else (),
         places_made=_places_made(),
+        workspaces_of=workspaces_of,
+        others_in_workspaces=others,
         strange_audit=tuple(audit_files.strange(user.pw_uid)) if (user := _account(USER)) is not None else (),
     )
 
@@ -67,6 +70,29 @@ def _places_made() -> dict[str, PathSeen]:
     noted = _path(PLACE_NOTES)
     places = dict.fromkeys((noted.text or "").splitlines()) if noted is not None else ()
     return {path: seen for path in places if (seen := _path(path)) is not None and seen.kind == DIRECTORY}
+
+
+def _in_workspaces(path: str) -> tuple[list[str], list[str]]:
+    """What is in the place for workspaces: the directories of users, also of deleted ones, and whatever else there is.
+
+    A directory that is empty was made for a user, a moment before it was to be theirs.
+    """
+    try:
+        found = sorted(os.scandir(path), key=lambda one: one.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return [], []
+    users, others = [], []
+    for one in found:
+        if one.name == "lost+found":
+            continue  # of a file system of its own
+        info = one.stat(follow_symlinks=False)
+        owner = _user_name(info.st_uid)
+        is_users = info.st_uid >= LOWEST_UID and owner in (one.name, str(info.st_uid))
+        if one.is_dir(follow_symlinks=False) and (is_users or not os.listdir(one.path)):
+            users.append(one.name)
+        else:
+            others.append(one.name)
+    return users, others
 
 
 def private_directories() -> list[Directory]:
