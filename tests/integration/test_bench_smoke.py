@@ -38,7 +38,7 @@ def run_bench(directory: Path, *only: str) -> dict[str, Any]:
     small += ["--clients", "2", "--load-seconds", "0.2"]
     small += [word for part in only for word in ("--only", part)]
     argv = [sys.executable, "-m", "bench", "--json", "--corral", str(command), "--directory", str(directory), *small]
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document
