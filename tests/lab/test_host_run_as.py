@@ -154,9 +154,9 @@ def test_a_repository_that_it_does_not_get_at_is_said_to_be_so(server: None, ann
 
 def test_a_worktree_of_a_repository_that_both_get_at_is_its_own(server: None, ann: User, ben: User) -> None:
     shared = "/srv/shop.git-of-both"
-    system("install", "-d", "-o", "ann", "-g", BUILDER.name, "-m", "2770", shared)
+    system("install", "-d", "-o", "ann", "-g", "ann", "-m", "0750", shared)
     try:
-        ann.run("git", "init", "--quiet", "--shared=group", shared)
+        ann.run("git", "init", "--quiet", shared)
         who = ("-c", "user.name=ann", "-c", "user.email=ann@example.org")
         ann.run("git", "-C", shared, *who, "commit", "--quiet", "--allow-empty", "--message", "begin")
         up(ann, workspace="worktree", settings=f'repo = "{shared}"')

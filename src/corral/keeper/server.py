@@ -143,6 +143,14 @@ class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, Typi
     ) -> WorkspaceRemoval:
         return await self._tools.workspaces.remove(team=team, agent=agent, path=path, repo=repo, discard=discard)
 
+    async def share_repository(self, *, team: str, repo: str, guest: str) -> None:
+        await self._tools.workspaces.share(team=team, repo=repo, guest=guest)
+
+    async def settle_repository(
+        self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool
+    ) -> None:
+        await self._tools.workspaces.settle(team=team, agent=agent, path=path, repo=repo, guest=guest, discard=discard)
+
     async def prepare(self, team: str, order: TeamOrder) -> None:
         await self._team(team).prepare(order)
 
@@ -274,7 +282,8 @@ class _Verb:
 #: The verbs of the port and no others can be called.
 VERBS = frozenset(
     """hello inventory repository real_paths symbolic_links look_at_files prepare_workspace guard_workspace
-    register_server register_hooks inspect_workspaces remove_workspace prepare start over watch_ready
+    register_server register_hooks inspect_workspaces remove_workspace share_repository settle_repository
+    prepare start over watch_ready
     keep_environments host_memory freeze limit usage stop take_down bystanders census forget_agent screen
     attach_command read_log execute processes read_process wait_process write_process resize_process signal_process
     end_process forget_processes host_ports listening file_history shelter_daemon shut_down typing_begin

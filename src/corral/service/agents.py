@@ -264,6 +264,7 @@ class Agents:
             removal = await worktrees.take_away(
                 keeper, agent.workspace,
                 team=agent.team, agent=agent.name, repo=repo, occupied=occupied, discard=discard,
+                owner=keeper, guest=agent.run_as,
             )  # fmt: skip
             # Whoever is there is named also if it was taken from under them.
             detail = "; ".join(dict.fromkeys(why for why in (removal.why, somebody) if why))

@@ -107,6 +107,7 @@ class Floors:
     ) -> Cleared:
         """Take them away as far as nothing is lost by it, or all of them if `discard` says so."""
         occupied = {} if discard else worktrees.occupants(bystanders)
+        own = next(iter(self.keepers))
         removed = [
             await worktrees.take_away(
                 self.keepers[whose[path]],
@@ -116,6 +117,8 @@ class Floors:
                 repo=repo,
                 occupied=occupied,
                 discard=discard,
+                owner=self.keepers[own],
+                guest=whose[path] if whose[path] != own else "",
             )
             for path in sorted(whose)
         ]

@@ -204,12 +204,16 @@ class Fork:
         """Leave nothing of an agent that could not be made."""
         await self._ports.free(who, record.team, [record.name])
         if record.workspace_kind == WORKTREE:
-            await keeper.remove_workspace(
+            await worktrees.take_away(
+                keeper,
+                record.workspace,
                 team=record.team,
                 agent=record.name,
-                path=record.workspace,
                 repo=self._registry.teams[record.team].repo,
+                occupied={},
                 discard=False,
+                owner=keeper,
+                guest=record.run_as,
             )
         event = NewEvent(event="agent.removed", team=record.team, agent=record.name, outcome="failed")
         await self._registry.commit(who, drop_agents=[record.key], events=[event])

@@ -46,7 +46,7 @@ async def check_users(
     _refuse_another_user(context, team.name, agents)
     for user in others:
         if user != owner:
-            await _try_repository(context, team, user, [one for one in agents if one.run_as == user])
+            await _share_repository(context, team, owner, user, [one for one in agents if one.run_as == user])
 
 
 def _refuse_another_user(context: Context, team: str, agents: Sequence[AgentSpec]) -> None:
@@ -61,24 +61,30 @@ def _refuse_another_user(context: Context, team: str, agents: Sequence[AgentSpec
             )
 
 
-async def _try_repository(context: Context, team: TeamSpec, user: str, agents: Sequence[AgentSpec]) -> None:
-    """Have a user's keeper, and see whether it gets at the repository, before anything is made."""
+async def _share_repository(
+    context: Context, team: TeamSpec, owner: str, user: str, agents: Sequence[AgentSpec]
+) -> None:
+    """Have a user's keeper, and have it get at the repository, before anything is made."""
     keeper = await context.supervisor.keepers.of_user(user).open()
     names = [agent.name for agent in agents if agent.workspace == WORKTREE]
     if team.repo is None or not names:
         return
+    owners = await context.supervisor.keepers.of_user(owner).open()
     try:
+        await owners.share_repository(team=team.name, repo=team.repo, guest=user)
         seen = await keeper.repository(team.repo)
         why = seen.problem or ("it is not to be seen" if seen.kind in ("none", "missing") else "")
+    except RefusedError:
+        raise
     except CorralError as error:
         why = error.message
     if why:
         raise RefusedError(
             f"{', '.join(names)}: {user} cannot work with the repository {team.repo}: {why}",
-            f"let {user} get there, read it and write below its .git, by a group that both are in (git config "
-            f"core.sharedRepository group) or by ACLs. If git does not trust its owner: only who may use {user} is "
-            f"trusted, and with a git before 2.38 nobody; sudo -u {user} git config --global --add safe.directory PATH "
-            f"does it for {team.repo}, and again for {team.repo}/.git",
+            f"let {user} get to {team.repo}: it has to search each directory above it (a home is mostly closed: "
+            f"/srv/git is a good place). If git does not trust its owner: only who may use {user} is trusted, and with "
+            f"a git before 2.38 nobody; sudo -u {user} git config --global --add safe.directory PATH does it for "
+            f"{team.repo}, and again for {team.repo}/.git",
         )
 
 

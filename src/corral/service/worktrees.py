@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from corral.domain.enforcement import NO_ENFORCEMENT
+from corral.domain.errors import CorralError
 from corral.domain.records import Agent, Team
 from corral.domain.spec import WORKTREE
 from corral.ports.census import Bystander
@@ -77,12 +78,32 @@ def as_left(
 
 
 async def take_away(
-    keeper: Keeper, path: str, *, team: str, agent: str, repo: str | None, occupied: Mapping[str, str], discard: bool
+    keeper: Keeper,
+    path: str,
+    *,
+    team: str,
+    agent: str,
+    repo: str | None,
+    occupied: Mapping[str, str],
+    discard: bool,
+    owner: Keeper,
+    guest: str = "",
 ) -> WorkspaceRemoval:
-    """Remove a worktree if no work would be lost by it and nobody is in it, or if `discard` says so."""
+    """Remove a worktree if no work would be lost by it and nobody is in it, or if `discard` says so.
+
+    `guest` is the user whose it is, if that is another than the team's own, whose keeper is `owner`.
+    """
     somebody = occupied.get(os.path.realpath(path))
     if somebody and not discard:
         # Whoever is in it may go on there, and commit without anybody being asked.
         await keeper.guard_workspace(team=team, agent=agent, path=path, enforcement=NO_ENFORCEMENT)
         return WorkspaceRemoval(path=path, removed=False, why=somebody)
-    return await keeper.remove_workspace(team=team, agent=agent, path=path, repo=repo, discard=discard)
+    removal = await keeper.remove_workspace(team=team, agent=agent, path=path, repo=repo, discard=discard)
+    if not guest or repo is None or not removal.removed:
+        return removal
+    try:
+        await owner.settle_repository(team=team, agent=agent, path=path, repo=repo, guest=guest, discard=discard)
+    except CorralError as error:
+        left = f"of its branch, and of what was shared with {guest}, something may be left: {error.message}"
+        return msgspec.structs.replace(removal, why="; ".join(filter(None, (removal.why, left))))
+    return removal

@@ -25,7 +25,7 @@ BY_ORDER = dict.fromkeys("check execute follow_transcript watch_ready".split(), 
 #: What is about the repository, the merge queue or the host goes to the keeper of the team's own user.
 TO_THE_OWNER = frozenset(
     """file_history hello host_ports look_at_files merge_build merge_checkout merge_clear merge_land repository
-    run_notice start_gate wait_gate""".split()
+    run_notice settle_repository share_repository start_gate wait_gate""".split()
 )
 #: What is about the whole team goes to all of them, and the answers are put together (`several`).
 TO_ALL = frozenset(

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import logging
 import os
+import pwd
 from dataclasses import asdict, replace
 
 import msgspec
 
 from corral.adapters.files.group_access import let_group
 from corral.adapters.files.registration import register, register_hooks, unregister_hooks
-from corral.adapters.git import remains
+from corral.adapters.git import remains, sharing, worktree_config
 from corral.adapters.git.branches import Names, Survey, choose
 from corral.adapters.git.command import git
 from corral.adapters.git.exclude import drop_unused
@@ -33,7 +34,7 @@ from corral.adapters.git.worktrees import (
     worktree_at,
 )
 from corral.domain.enforcement import ALLOW, Enforcement
-from corral.domain.errors import BadSpecError, CorralError, RefusedError
+from corral.domain.errors import BadSpecError, CorralError, NotFoundError, RefusedError
 from corral.git import GitError
 from corral.places import Places
 from corral.ports.conversations import ForkPoint
@@ -85,6 +86,29 @@ class GitWorkspaces:
                 return msgspec.structs.replace(made, path=path)
         except OSError as error:
             raise _cannot_make(path, error) from error
+
+    async def share(self, *, team: str, repo: str, guest: str) -> None:
+        """See `Workspaces.share`."""
+        common = await common_dir(repo)
+        async with turn(common):
+            await asyncio.to_thread(sharing.share, common, team, _guest(guest))
+            if sharing.is_ours(common):
+                # The guest could not: that is the repository's own configuration.
+                await worktree_config.switch_on(common, await worktree_config.read(repo))
+
+    async def settle(self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool) -> None:
+        """See `Workspaces.settle`."""
+        common = await common_dir(repo)
+        if not sharing.is_ours(common):
+            return
+        async with turn(common, removing=True):
+            known = await survey(common, repo)
+            if path not in known.worktrees:
+                branch = deleted_branch_of(path, known, Names.of(team, agent, self._instance))
+                await self._forget_branch(repo, known, branch, path, discard=discard)
+            await asyncio.to_thread(drop_unused, common)
+            await worktree_config.switch_off_if_unused(common)
+            await asyncio.to_thread(sharing.take_back, common, team, _guest(guest).uid)
 
     async def fork_point(self, path: str) -> ForkPoint:
         """See `Workspaces.fork_point`."""
@@ -185,10 +209,11 @@ class GitWorkspaces:
                 unlock(worktree.git_dir)
                 await self._give_up(worktree, own, discard=discard)
                 known = await survey(worktree.common, worktree.common)
-                if branch in known.branches and not known.holder(branch, own):
-                    # What the branch holds is elsewhere too, or was to be thrown away.
-                    await git(worktree.common, "branch", "-D", branch)
-                await asyncio.to_thread(drop_unused, worktree.common)
+                if sharing.is_ours(worktree.common):  # else its owner settles it
+                    if branch in known.branches and not known.holder(branch, own):
+                        # What the branch holds is elsewhere too, or was to be thrown away.
+                        await git(worktree.common, "branch", "-D", branch)
+                    await asyncio.to_thread(drop_unused, worktree.common)
                 await self._guard(team, agent).take_away(worktree.common)
         except CorralError as error:
             return WorkspaceRemoval(path=path, removed=not os.path.lexists(own), why=error.message)
@@ -263,12 +288,18 @@ class GitWorkspaces:
                     _unlock_deleted(common, path)
                     await git(repo, "worktree", "remove", path)
                 await guard.take_away(common)
-                if branch not in known.branches or known.holder(branch, path):
-                    return
-                if not await commits_nowhere_else(repo, [branch], branch):
-                    await git(repo, "branch", "-D", branch)
+                if sharing.is_ours(common):
+                    await self._forget_branch(repo, known, branch, path, discard=False)
         except (CorralError, OSError) as error:
             log.warning("%s is gone, and git still knows it: %s", path, error)
+
+    @staticmethod
+    async def _forget_branch(repo: str, known: Survey, branch: str, path: str, *, discard: bool) -> None:
+        """Delete the branch of a worktree that is gone, unless it has commits of its own or is in use elsewhere."""
+        if branch not in known.branches or known.holder(branch, path):
+            return
+        if discard or not await commits_nowhere_else(repo, [branch], branch):
+            await git(repo, "branch", "-D", branch)
 
     async def _worktree(self, path: str, repo: str, names: Names, known: Survey, start: str) -> Workspace:
         if link := link_on_the_way(path):
@@ -320,6 +351,8 @@ class GitWorkspaces:
                     await git(repo, "branch", "-D", branch)
             raise
         await note_branch(path, branch)
+        if not sharing.is_ours(known.common) and (worktree := await worktree_at(path)) is not None:
+            sharing.keep(worktree.git_dir)
         return f"goes on with branch {branch} from last time" if there else ""
 
     async def _found_again(self, path: str, repo: str, names: Names, known: Survey) -> Workspace:
@@ -334,6 +367,15 @@ class GitWorkspaces:
         work = await work_in(path, branch)
         note = f"worktree from last time, with {work}" if work else "worktree from last time"
         return Workspace(path=path, kind="worktree", branch=branch, note=note)
+
+
+def _guest(name: str) -> sharing.Guest:
+    """A user of this host, who works in repositories of ours."""
+    try:
+        account = pwd.getpwnam(name)
+    except KeyError:
+        raise NotFoundError(f"there is no user {name} on this host", "see run_as in corral.toml") from None
+    return sharing.Guest(name, account.pw_uid, os.getgrouplist(name, account.pw_gid))
 
 
 def _link(path: str) -> str:

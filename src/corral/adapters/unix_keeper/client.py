@@ -167,6 +167,24 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
             discard=discard,
         )
 
+    async def share_repository(self, *, team: str, repo: str, guest: str) -> None:
+        await self._call(type(None), "share_repository", _SLOW_SECONDS, team=team, repo=repo, guest=guest)
+
+    async def settle_repository(
+        self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool
+    ) -> None:
+        await self._call(
+            type(None),
+            "settle_repository",
+            _SLOW_SECONDS,
+            team=team,
+            agent=agent,
+            path=path,
+            repo=repo,
+            guest=guest,
+            discard=discard,
+        )
+
     async def prepare(self, team: str, order: TeamOrder) -> None:
         await self._call(type(None), "prepare", _SLOW_SECONDS, team=team, order=order)
 

@@ -1,0 +1,274 @@
+"""Having a user of agents work with a repository that is somebody else's: by ACLs, which its owner puts (ADR 32).
+
+git runs what a repository's configuration and its hooks say, as whoever works with it. So a user of agents gets to
+write where git puts objects, the team's branches and what it keeps for a worktree, and nowhere else; there the sticky
+bit keeps what is the owner's from being replaced. What is made by either is the other's to use, whatever their umasks:
+that is what default ACLs are for. All of it can be done again, and it is taken back with the last worktree of that
+user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from corral.domain.acl import (
+    ACCESS,
+    DEFAULT,
+    Entry,
+    allowed_to,
+    entries_of,
+    entries_of_mode,
+    letting,
+    packed,
+    users_in,
+    without,
+)
+from corral.domain.errors import CorralError, RefusedError
+from corral.repository import BRANCHES
+
+_READ, _WRITE, _SEARCH = 4, 2, 1
+_FAN_OUT = [f"{number:02x}" for number in range(256)]
+#: git removes directories of refs that are empty, and the user could not make them again. Of all files in such a
+#: directory, one that ends so is for git none of its own; and no agent has a name with that first letter.
+_KEPT_BY = "_corral.lock"
+#: So many of the things that stand open are named.
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A user of agents, with the groups that the user is in."""
+
+    name: str
+    uid: int
+    groups: Collection[int]
+
+
+def share(common: str, team: str, guest: Guest) -> None:
+    """Have the guest work with the repository whose git directory `common` is, as an agent of that team.
+
+    `RefusedError` if the guest could change what git runs for others there, whoever has let that be, and nothing is
+    changed then. A repository that is not ours is only looked at: whose it is has to let the guest in.
+    """
+    places = _places(common, team)
+    if found := list(_changeable(common, guest)):
+        raise _stands_open(common, guest, found)
+    if not is_ours(common):
+        return
+    if os.path.lexists(os.path.join(common, "reftable")):
+        raise RefusedError(
+            f"{common} keeps its branches in one place, so {guest.name} cannot be given some of them",
+            "git refs migrate --ref-format=files, or an agent without run_as",
+        )
+    with _told(common):
+        for place in places:
+            os.makedirs(place, exist_ok=True)
+        for place in _kept(common, team):
+            with open(os.path.join(place, _KEPT_BY), "a"):
+                pass
+        _let(os.path.dirname(common), guest, _SEARCH)
+        logs = os.path.join(common, "logs")
+        for path, is_directory in _walk(common):
+            if os.lstat(path).st_uid == os.geteuid():
+                writes = path in places
+                # git writes a log anew, whoever's it was, when it cleans up.
+                made = 7 if writes and _is_below(path, logs) else _READ | _SEARCH
+                _let_in(path, guest, made, is_directory=is_directory, writes=writes)
+
+
+def is_ours(common: str) -> bool:
+    """Whether the repository is this user's. In one of somebody else's, what only its owner can do is the owner's."""
+    return os.stat(common).st_uid == os.geteuid()
+
+
+def keep(git_dir: str) -> None:
+    """Have what others make in `git_dir` be ours too: git keeps it for a worktree of ours, in another's repository."""
+    with _told(git_dir):
+        for path, is_directory in _walk(git_dir):
+            if is_directory:
+                made = _entries(path, DEFAULT) or entries_of_mode(os.lstat(path).st_mode & ~0o022)
+                os.setxattr(path, DEFAULT, packed(letting(made, [(os.geteuid(), 7)])), follow_symlinks=False)
+
+
+def take_back(common: str, team: str, uid: int) -> None:
+    """Leave nothing of `share`, if the user has no worktree there any more."""
+    if not is_ours(common) or _has_worktree(common, uid):
+        return
+    with _told(common):
+        for place in _kept(common, team):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(place, _KEPT_BY))
+            _remove_empty(place, common)
+        with contextlib.suppress(OSError):  # there are worktrees, or none ever were
+            os.rmdir(os.path.join(common, "worktrees"))
+        for path, is_directory in _walk(common):
+            if os.lstat(path).st_uid == os.geteuid():
+                _shut_out(path, uid, is_directory=is_directory)
+        _shut_out(os.path.dirname(common), uid, is_directory=True)
+
+
+def _places(common: str, team: str) -> set[str]:
+    """Where the guest may make things."""
+    objects = os.path.join(common, "objects")
+    named = ("pack", *_FAN_OUT)
+    return {
+        objects,
+        *(os.path.join(objects, name) for name in named),
+        os.path.join(common, "worktrees"),
+        *_kept(common, team),
+    }
+
+
+def _kept(common: str, team: str) -> tuple[str, str]:
+    """Where the team's branches are, and their logs."""
+    below = os.path.join("refs", "heads", BRANCHES, team)
+    return os.path.join(common, below), os.path.join(common, "logs", below)
+
+
+def _may_be_written(common: str, path: str) -> bool:
+    """Whether a guest may write there, of whatever team: nothing that git runs is there."""
+    below = os.path.relpath(path, common).split(os.sep)
+    if below[0] == "objects":
+        return len(below) < 3 and below[-1] in ("objects", "pack", *_FAN_OUT)
+    if below[0] == "logs":
+        below = below[1:]
+    return below == ["worktrees"] or below[:3] == ["refs", "heads", BRANCHES]
+
+
+def _changeable(common: str, guest: Guest) -> Iterator[str]:
+    """What the guest could change, and may not."""
+    above = os.path.dirname(common)
+    if _may(above, guest) & _WRITE and not os.lstat(above).st_mode & stat.S_ISVTX:
+        yield above  # and so put another in the place of `common`
+    for path, _ in _walk(common):
+        if _may_be_written(common, path):
+            continue
+        is_guests = os.lstat(path).st_uid == guest.uid
+        if is_guests and _is_below(path, os.path.join(common, "worktrees"), os.path.join(common, "objects")):
+            continue
+        if is_guests or _may(path, guest) & _WRITE:
+            yield path
+
+
+def _is_below(path: str, *directories: str) -> bool:
+    return any(path.startswith(directory + os.sep) for directory in directories)
+
+
+def _stands_open(common: str, guest: Guest, found: list[str]) -> RefusedError:
+    shown = ", ".join(found[:_MOST_NAMED]) + (f" and {len(found) - _MOST_NAMED} more" if found[_MOST_NAMED:] else "")
+    return RefusedError(
+        f"{guest.name} can change {shown}, and so what git runs for everybody who works there",
+        f"look whether it did; then git -C {common} config --unset core.sharedRepository, chmod -R go-w {common} and "
+        f"chmod go-w {os.path.dirname(common)}, and chown what belongs to {guest.name}: Corral lets {guest.name} write "
+        "what a worktree needs, and no more",
+    )
+
+
+def _walk(common: str) -> Iterator[tuple[str, bool]]:
+    """All that is in the git directory, itself first; of links only that they are there."""
+    yield common, True
+    for directory, names, files in os.walk(common):
+        for name in names:
+            path = os.path.join(directory, name)
+            if not os.path.islink(path):
+                yield path, True
+        for name in files:
+            path = os.path.join(directory, name)
+            if not os.path.islink(path):
+                yield path, False
+
+
+def _entries(path: str, kind: str = ACCESS) -> list[Entry]:
+    """The ACL of a file, or what its mode says; of a default ACL that there is none, nothing."""
+    try:
+        return entries_of(os.getxattr(path, kind, follow_symlinks=False))
+    except OSError as error:
+        if error.errno not in (errno.ENODATA, errno.EOPNOTSUPP):
+            raise
+    return entries_of_mode(os.lstat(path).st_mode) if kind == ACCESS else []
+
+
+def _may(path: str, guest: Guest) -> int:
+    info = os.lstat(path)
+    return allowed_to(_entries(path), (info.st_uid, info.st_gid), guest.uid, guest.groups)
+
+
+def _let(path: str, guest: Guest, allowed: int) -> None:
+    """At least this much for the guest, if the place is ours to say so."""
+    have = _may(path, guest)
+    if have & allowed != allowed and os.lstat(path).st_uid == os.geteuid():
+        os.setxattr(path, ACCESS, packed(letting(_entries(path), [(guest.uid, have | allowed)])), follow_symlinks=False)
+
+
+def _let_in(path: str, guest: Guest, made_there: int, *, is_directory: bool, writes: bool) -> None:
+    mode = os.lstat(path).st_mode
+    _let(path, guest, _READ | (_SEARCH if is_directory or mode & stat.S_IXUSR else 0) | (_WRITE if writes else 0))
+    if is_directory:
+        # What either makes there is read by the guest, and ours to change.
+        made = _entries(path, DEFAULT) or entries_of_mode(mode & ~0o022)
+        wanted = packed(letting(made, [(guest.uid, made_there), (os.geteuid(), 7)]))
+        os.setxattr(path, DEFAULT, wanted, follow_symlinks=False)
+    if writes and not mode & stat.S_ISVTX:
+        os.chmod(path, stat.S_IMODE(os.lstat(path).st_mode) | stat.S_ISVTX)
+
+
+def _shut_out(path: str, uid: int, *, is_directory: bool) -> None:
+    entries = _entries(path)
+    if uid not in users_in(entries) and not (is_directory and uid in users_in(_entries(path, DEFAULT))):
+        return
+    rest = without(entries, uid)
+    others = users_in(rest) - {os.geteuid()}
+    os.setxattr(path, ACCESS, packed(rest if others else without(rest, os.geteuid())), follow_symlinks=False)
+    if not is_directory:
+        return
+    made = without(_entries(path, DEFAULT), uid)
+    if users_in(made) - {os.geteuid()}:
+        os.setxattr(path, DEFAULT, packed(made), follow_symlinks=False)
+    elif made:
+        os.removexattr(path, DEFAULT, follow_symlinks=False)
+    mode = os.lstat(path).st_mode
+    if not others and mode & stat.S_ISVTX:
+        os.chmod(path, stat.S_IMODE(mode) & ~stat.S_ISVTX)
+
+
+def _has_worktree(common: str, uid: int) -> bool:
+    try:
+        names = os.listdir(os.path.join(common, "worktrees"))
+    except FileNotFoundError:
+        return False
+    return any(os.lstat(os.path.join(common, "worktrees", name)).st_uid == uid for name in names)
+
+
+def _remove_empty(place: str, common: str) -> None:
+    """The directory of a team's branches or their logs, and those above it, as far as nothing else is in them."""
+    while place not in (common, os.path.join(common, "refs", "heads")):
+        try:
+            os.rmdir(place)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            return
+        place = os.path.dirname(place)
+
+
+@contextlib.contextmanager
+def _told(common: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EOPNOTSUPP:
+            raise CorralError(
+                f"nobody can be let into {common}: its file system has no ACLs",
+                "mount it with ACLs, or leave run_as out of corral.toml",
+            ) from error
+        raise CorralError(
+            f"{error.filename or common} cannot be shared with a user of agents: {error.strerror}",
+            "make it yours, then run it again",
+        ) from error

@@ -1,0 +1,120 @@
+"""What a user of agents gets in somebody's repository, what it must not have, and that all of it is taken back."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from corral.adapters.git.sharing import Guest, share, take_back
+from corral.domain.acl import ACCESS, DEFAULT, allowed_to, entries_of, entries_of_mode
+from corral.domain.errors import RefusedError
+
+BOT = Guest("bot", 54321, [54321])
+
+
+@pytest.fixture
+def git_dir(tmp_path: Path) -> Path:
+    subprocess.run(["git", "init", "--quiet", str(tmp_path / "repo")], check=True)
+    return tmp_path / "repo" / ".git"
+
+
+def may(path: Path, guest: Guest = BOT) -> int:
+    info = path.lstat()
+    has_one = ACCESS in os.listxattr(path)
+    entries = entries_of(os.getxattr(path, ACCESS)) if has_one else entries_of_mode(info.st_mode)
+    return allowed_to(entries, (info.st_uid, info.st_gid), guest.uid, guest.groups)
+
+
+def state(top: Path) -> dict[str, tuple[int, tuple[str, ...]]]:
+    """Modes and ACLs of all that is there; directories of objects that are empty are git's to remove."""
+    found = {}
+    for directory, _, files in os.walk(top):
+        for path in (Path(directory), *(Path(directory, name) for name in files)):
+            if path.is_file() or any(path.iterdir()):
+                found[str(path)] = (path.stat().st_mode, tuple(sorted(os.listxattr(path))))
+    return found
+
+
+def test_it_writes_where_git_puts_what_it_makes_and_nowhere_else(git_dir: Path) -> None:
+    for path in (git_dir.parent, git_dir):
+        path.chmod(0o700)
+    share(str(git_dir), "shop", BOT)
+    writable = {Path(one) for one, _, _ in os.walk(git_dir) if may(Path(one)) & 2}
+    branches = {git_dir / "refs/heads/corral/shop", git_dir / "logs/refs/heads/corral/shop"}
+    assert {git_dir / "objects", git_dir / "objects/pack", git_dir / "objects/0a", git_dir / "worktrees"} < writable
+    assert branches < writable
+    assert all("objects" in path.parts or path in branches | {git_dir / "worktrees"} for path in writable)
+    assert git_dir / "objects/info" not in writable
+    for path in writable:
+        assert path.stat().st_mode & stat.S_ISVTX, f"what is the owner's in {path} could be replaced"
+    for name in ("config", "HEAD"):
+        assert may(git_dir / name) == 4
+    assert may(git_dir.parent) == 1, "it gets there, and does not see what else is there"
+
+
+def test_it_can_be_done_again_and_is_taken_back_without_a_trace(git_dir: Path) -> None:
+    before = state(git_dir.parent)
+    share(str(git_dir), "shop", BOT)
+    once = state(git_dir.parent)
+    share(str(git_dir), "shop", BOT)
+    assert state(git_dir.parent) == once
+    assert once != before
+    take_back(str(git_dir), "shop", BOT.uid)
+    assert state(git_dir.parent) == before
+
+
+def test_it_stays_as_long_as_the_user_has_a_worktree(git_dir: Path) -> None:
+    share(str(git_dir), "shop", BOT)
+    mine = Guest("me", os.geteuid(), [])
+    (git_dir / "worktrees" / "api").mkdir()
+    take_back(str(git_dir), "shop", mine.uid)
+    assert may(git_dir / "objects") & 2
+
+
+def test_of_two_users_the_other_keeps_what_it_has(git_dir: Path) -> None:
+    other = Guest("other", 54322, [54322])
+    share(str(git_dir), "shop", BOT)
+    share(str(git_dir), "shop", other)
+    take_back(str(git_dir), "shop", BOT.uid)
+    assert may(git_dir / "objects", other) == 7
+    assert may(git_dir / "objects") & 2 == 0
+    assert os.stat(git_dir / "objects").st_mode & stat.S_ISVTX
+
+
+@pytest.mark.parametrize("name", ["config", "hooks", "info", ".", "refs/heads"])
+def test_who_could_change_what_git_runs_is_not_let_in(git_dir: Path, name: str) -> None:
+    place = git_dir / name
+    place.chmod(place.stat().st_mode | 0o020)
+    its = Guest("bot", BOT.uid, [place.stat().st_gid])
+    before = state(git_dir.parent)
+    with pytest.raises(RefusedError, match="can change") as refused:
+        share(str(git_dir), "shop", its)
+    assert os.path.normpath(place) in refused.value.message
+    assert "chmod -R go-w" in refused.value.remedy
+    assert state(git_dir.parent) == before
+    # What a group that it is not in may do is no matter.
+    share(str(git_dir), "shop", BOT)
+
+
+def test_nor_who_could_put_another_repository_in_its_place(git_dir: Path) -> None:
+    git_dir.parent.chmod(0o777)
+    with pytest.raises(RefusedError, match="can change"):
+        share(str(git_dir), "shop", BOT)
+    git_dir.parent.chmod(0o1777)
+    share(str(git_dir), "shop", BOT)
+
+
+def test_what_is_made_there_is_for_both(git_dir: Path) -> None:
+    share(str(git_dir), "shop", BOT)
+    before = os.umask(0o077)
+    try:
+        (git_dir / "objects" / "0a" / "new").touch()
+        (git_dir / "packed-refs").touch()
+    finally:
+        os.umask(before)
+    assert may(git_dir / "objects" / "0a" / "new") & 4
+    assert may(git_dir / "packed-refs") & 6 == 4
+    named = entries_of(os.getxattr(git_dir / "worktrees", DEFAULT))
+    assert (os.geteuid(), 7) in {(one.number, one.allowed) for one in named}
