@@ -81,6 +81,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral import __version__, config
     from corral.adapters import webhook
     from corral.adapters.accounts import account
+    from corral.adapters.cgroup import pressure
     from corral.adapters.cgroup.peers import KernelPeers
     from corral.adapters.procfs import processes
     from corral.adapters.sqlite.store import SqliteStore
@@ -163,7 +164,13 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         )
         recording = config.recording_terms(places, shared=door is not None)
         supervisor = Supervisor(
-            registry, keepers.connect, time.time, clock, shared=door is not None, recording=recording
+            registry,
+            keepers.connect,
+            time.time,
+            clock,
+            shared=door is not None,
+            recording=recording,
+            memory_pressure=pressure.of_memory,
         )
         context = Context(
             registry=registry,
@@ -317,7 +324,7 @@ async def _keeper(
     import platform
 
     from corral.adapters import desktop
-    from corral.adapters.cgroup import askers, pressure
+    from corral.adapters.cgroup import askers
     from corral.adapters.files import stamps, transcripts
     from corral.adapters.files.casts import CastBook
     from corral.adapters.files.launch import LaunchFiles
@@ -381,7 +388,6 @@ async def _keeper(
         real_paths=real_paths,
         symbolic_links=symbolic_links,
         look_at_files=stamps.look,
-        memory_pressure=pressure.of_memory,
         behind=lambda pid, seen: askers.behind(pid, seen, instance),
         desktop=desktop.notify,
         conversations=transcripts.look,

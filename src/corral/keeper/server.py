@@ -185,7 +185,7 @@ class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, Typi
     async def host_memory(self, teams: list[str]) -> HostMemory:
         usages = [(team, await self._tools.containment.usage(team)) for team in teams]
         free = {team: share for team, usage in usages if (share := free_share(usage)) is not None}
-        return HostMemory(pressure=self._tools.memory_pressure(), free=free)
+        return HostMemory(free=free)
 
     async def stop(self, team: str, runs: dict[str, str], grace: float, *, spare: bool) -> Ended:
         return await self._team(team).stop(runs, grace, spare=spare)

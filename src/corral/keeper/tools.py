@@ -57,8 +57,6 @@ class HostTools:
     behind: Callable[[int, float], Behind | None]
     #: Tells whoever sits at this host (title, text); why it could not be done, empty if it was.
     desktop: Callable[[str, str], Awaitable[str]]
-    #: Percent of the last ten seconds in which something waited for memory; None if nobody can tell.
-    memory_pressure: Callable[[], float | None]
     #: What there is of conversations: where a program keeps them, the environment of the agent, and what is looked for.
     conversations: Callable[..., ConversationsSeen]
     transcripts: TranscriptFiles

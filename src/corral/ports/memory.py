@@ -1,4 +1,4 @@
-"""How much memory a host has left for one more agent."""
+"""How much memory teams have left for one more agent."""
 
 from __future__ import annotations
 
@@ -10,8 +10,5 @@ from corral.ports.record import Record
 class HostMemory(Record, frozen=True):
     """What can be told now. Nobody who reads this takes what is not known for a want of memory."""
 
-    #: Percent of the last ten seconds in which something on the host waited for memory (PSI, `some avg10`); None if
-    #: this kernel does not tell.
-    pressure: float | None = None
     #: By team, percent of its own limit that is free or could be: only of teams that have a limit.
     free: dict[str, float] = msgspec.field(default_factory=dict)

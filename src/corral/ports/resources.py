@@ -44,7 +44,7 @@ class Resources(Protocol):
         """What each agent of the team uses now, and the team as a whole, last."""
 
     async def host_memory(self, teams: list[str]) -> HostMemory:
-        """How much memory is left. `teams` are those whose own limit is to be looked at."""
+        """How much of their own limits these teams have left. How short the host is, whoever is on it sees itself."""
 
     async def host_ports(self, ports: list[int]) -> HostPorts:
         """Which of these TCP ports are taken, by trying to bind each; and which ones are not to be given away."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from corral.domain.errors import RefusedError
@@ -109,13 +109,6 @@ class Keepers:
             yield
         finally:
             del self._claims[team]
-
-    def by_owner(self, teams: Iterable[str]) -> dict[str, list[str]]:
-        """These teams by whose they are, each once."""
-        found: dict[str, list[str]] = {}
-        for team in dict.fromkeys(teams):
-            found.setdefault(self.owner(team), []).append(team)
-        return found
 
     @property
     def links(self) -> dict[str, KeeperLink]:

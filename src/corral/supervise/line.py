@@ -4,24 +4,27 @@ Whoever wants agents started asks here. Those that may start now are started at 
 the reason, and their place in the line is written down, so that the next daemon goes on with it. The rules are in
 `domain.admission`. What may let somebody in is told by events: every change of an agent has the line looked at. Only
 memory tells nobody when there is some again, so while somebody waits for it, there is a look now and then.
+
+Each person has a line of their own, for all of their teams: on a shared server no keeper but the owner's is asked about
+them, and nobody waits for what somebody else starts. How short the host is of memory, the daemon sees itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from corral.background import Background
 from corral.domain import admission, lifecycle, states
 from corral.domain.admission import Decision, Key, Population, Waiting
 from corral.domain.dependencies import obstacle
-from corral.domain.errors import CorralError, UnavailableError
+from corral.domain.errors import CorralError
 from corral.domain.kinds import SERVICE
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Place, Who
 from corral.failpoint import point
-from corral.ports.memory import HostMemory
 from corral.supervise.keepers import Keepers
 from corral.supervise.registry import Registry
 
@@ -39,8 +42,19 @@ Start = Callable[[str, Sequence[str], Who, Mapping[str, dict[str, str]] | None],
 _Placed = tuple[Agent, Place]
 
 
+@dataclass(slots=True)
+class _Course:
+    """How far the line of one person's teams has come."""
+
+    #: The last turn that was served; whoever comes now comes after it.
+    served: int = 0
+    #: Memory was short at the last look, and when the next one may be started because of that.
+    careful: bool = False
+    not_before: float = 0.0
+
+
 class Line:
-    """One for all teams. `start` and `lock` are the supervisor's."""
+    """Those of all persons. `start` and `lock` are the supervisor's."""
 
     def __init__(
         self,
@@ -49,25 +63,28 @@ class Line:
         lock: Callable[[str], asyncio.Lock],
         start: Start,
         now: Callable[[], float],
+        pressure: Callable[[], float | None],
     ) -> None:
+        """`pressure` is that of the host's memory in percent; None if nobody can tell."""
         self._registry = registry
         self._keepers = keepers
         self._lock = lock
         self._start = start
         self._now = now
+        self._pressure = pressure
         self._background = Background()
         self._timer: asyncio.TimerHandle | None = None
         #: Teams whose turn is being looked at, and whether they are to be looked at once more.
         self._looking: dict[str, bool] = {}
-        #: The last turn that was served; whoever comes now comes after it.
-        self._served = 0
-        #: Memory was short at the last look, and when the next one may be started because of that.
-        self._careful = False
-        self._not_before = 0.0
+        #: Teams of which nobody could be started at the last look: others are not kept by them.
+        self._stuck: set[str] = set()
+        #: By whose the teams are.
+        self._courses: defaultdict[str, _Course] = defaultdict(_Course)
 
     def begin(self) -> None:
         """Go on with the line that an earlier daemon left."""
-        self._served = min((place.turn for _, place in self._in_line()), default=1) - 1
+        for owner, placed in self._by_owner().items():
+            self._courses[owner].served = min(place.turn for _, place in placed) - 1
         self._registry.watch_agents(self._changed)
         self.look()
 
@@ -125,7 +142,9 @@ class Line:
                 try:
                     async with self._lock(team):
                         await self._let_in_now(team)
+                    self._stuck.discard(team)
                 except CorralError as error:
+                    self._stuck.add(team)
                     log.warning("nobody of %s could be started from the line: %s", team, error.message)
                     self._look_again(_RETRY_SECONDS)
                     return
@@ -160,9 +179,10 @@ class Line:
         if not chosen:
             return []
         names = [agent.name for agent, _ in chosen]
-        self._served = max(self._served, *(place.turn for _, place in chosen))
-        if self._careful:
-            self._not_before = asyncio.get_running_loop().time() + _MEMORY_SECONDS
+        course = self._course(team)
+        course.served = max(course.served, *(place.turn for _, place in chosen))
+        if course.careful:
+            course.not_before = asyncio.get_running_loop().time() + _MEMORY_SECONDS
         who = chosen[0][1].who
         own = None if environments is None else {name: environments[name] for name in names}
         return await self._start(team, names, SUPERVISOR if who == SUPERVISOR else who, own)
@@ -174,7 +194,7 @@ class Line:
         placed = []
         # Of each person the last: more are not looked at, and whoever brings up hundreds adds hundreds.
         turns: dict[str, int] = {}
-        for agent, place in self._in_line():
+        for agent, place in self._in_line_beside(team):
             turns[agent.asked_by] = max(place.turn, turns.get(agent.asked_by, 0))
         for name in names:
             agent = self._registry.agent(team, name)
@@ -182,34 +202,35 @@ class Line:
                 place = replace(agent.place, who=who)
             else:
                 asked_by = _asked_by(agent, who)
-                turn = turns[asked_by] = admission.next_turn(asked_by, turns.items(), self._served)
+                turn = turns[asked_by] = admission.next_turn(asked_by, turns.items(), self._course(team).served)
                 ended = lifecycle.how_it_came_to_back_off(agent)
                 place = Place(turn=turn, since=self._now(), who=who, ended=ended)
             placed.append((agent, place))
         return placed
 
     async def _decide(self, team: str, newcomers: Sequence[_Placed]) -> Decision:
-        """Who may start now, of those in line and of the newcomers. It is for the sake of this team."""
+        """Who may start now, of those in line beside this team and of the newcomers. It is for the team's sake."""
+        free = await self._free_memory(team)
         new = {agent.key for agent, _ in newcomers}
-        everybody = [*((agent, place) for agent, place in self._in_line() if agent.key not in new), *newcomers]
-        names = {agent.team for agent, _ in everybody}
-        memory = await self._memory(team, names)
+        others = [one for one in self._in_line_beside(team) if one[0].key not in new]
+        everybody = [*(one for one in others if one[0].team == team or one[0].team not in self._stuck), *newcomers]
         now = self._now()
-        teams = {team: self._registry.of_team(team) for team in names}
+        teams = {team: self._registry.of_team(team) for team in {agent.team for agent, _ in everybody}}
         if any(agent.after for agent, _ in everybody):
             # Those that come after a newcomer wait for one that has its place in the line.
             for agent, place in newcomers:
                 teams[agent.team][agent.name] = replace(agent, place=place)
+        course = self._course(team)
         decision = admission.decide(
             [self._waiting(agent, place, teams[agent.team]) for agent, place in everybody],
             {
-                team: self._population(team, [agent for agent in agents.values() if agent.key not in new], memory, now)
+                team: self._population(team, [one for one in agents.values() if one.key not in new], free, now)
                 for team, agents in teams.items()
             },
-            pressure=memory.pressure,
-            at_most=self._at_most(),
+            pressure=self._pressure(),
+            at_most=self._at_most(course),
         )
-        self._careful = decision.short_of_memory
+        course.careful = decision.short_of_memory
         if decision.short_of_memory:
             self._look_again(_MEMORY_SECONDS)
         elif decision.reasons:
@@ -217,10 +238,11 @@ class Line:
             self._look_again(admission.START_UP_SECONDS)
         return decision
 
-    def _at_most(self) -> int | None:
-        if not self._careful:
+    @staticmethod
+    def _at_most(course: _Course) -> int | None:
+        if not course.careful:
             return None
-        return 1 if asyncio.get_running_loop().time() >= self._not_before else 0
+        return 1 if asyncio.get_running_loop().time() >= course.not_before else 0
 
     @staticmethod
     def _waiting(agent: Agent, place: Place, team: Mapping[str, Agent]) -> Waiting:
@@ -233,39 +255,38 @@ class Line:
             counts=agent.kind != SERVICE,
         )
 
-    def _population(self, team: str, others: Sequence[Agent], memory: HostMemory, now: float) -> Population:
+    def _population(self, team: str, others: Sequence[Agent], free: Mapping[str, float], now: float) -> Population:
         return Population(
             rules=self._registry.teams[team].supervision.admission,
             alive=sum(agent.state in states.LIVE and agent.kind != SERVICE for agent in others),
             starting=sum(_starts_up(agent, now) for agent in others),
-            free_memory=memory.free.get(team),
+            free_memory=free.get(team),
         )
 
-    async def _memory(self, asking: str, teams: Collection[str]) -> HostMemory:
-        rules = {team: self._registry.teams[team].supervision.admission for team in teams}
+    async def _free_memory(self, team: str) -> Mapping[str, float]:
+        """Percent of its own limit that this team has free, and each in line beside it: of those that have a limit."""
+        teams = [self._registry.teams[name] for name in {team, *(one.team for one, _ in self._in_line_beside(team))}]
         limited = [
-            team
-            for team, rule in rules.items()
-            if rule.memory_headroom and self._registry.teams[team].limits.memory_max is not None
+            one.name for one in teams if one.supervision.admission.memory_headroom and one.limits.memory_max is not None
         ]
-        if not limited and not any(rule.memory_pressure for rule in rules.values()):
-            return HostMemory()
-        pressure: float | None = None
-        free: dict[str, float] = {}
-        for user, of_user in self._keepers.by_owner([asking, *teams]).items():
-            asked = [team for team in of_user if team in limited]
-            if not asked and user != self._keepers.owner(asking):
-                continue  # how short the host is, one can tell for all
-            try:
-                keeper = await self._keepers.of(of_user[0]).open()
-                seen = await keeper.host_memory(asked)
-            except UnavailableError:
-                if user == self._keepers.owner(asking):
-                    raise
-                continue  # that nobody tells of others is no reason to have this team wait
-            pressure = seen.pressure if user == self._keepers.owner(asking) else pressure
-            free.update((team, left) for team, left in seen.free.items() if team in asked)
-        return HostMemory(pressure=pressure, free=free)
+        if not limited:
+            return {}
+        keeper = await self._keepers.of(team).open()
+        seen = await keeper.host_memory(limited)
+        return {name: left for name, left in seen.free.items() if name in limited}
+
+    def _course(self, team: str) -> _Course:
+        return self._courses[self._keepers.owner(team)]
+
+    def _in_line_beside(self, team: str) -> list[_Placed]:
+        """Those in line of whoever has this team."""
+        return self._by_owner().get(self._keepers.owner(team), [])
+
+    def _by_owner(self) -> dict[str, list[_Placed]]:
+        found: dict[str, list[_Placed]] = {}
+        for one in self._in_line():
+            found.setdefault(self._keepers.owner(one[0].team), []).append(one)
+        return found
 
     def _in_line(self) -> list[_Placed]:
         return [

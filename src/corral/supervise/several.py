@@ -167,7 +167,7 @@ class SeveralKeepers:
         for seen in answers.values():
             for team, left in seen.free.items():
                 free[team] = min(left, free.get(team, left))
-        return HostMemory(pressure=answers[self._owner].pressure, free=free)
+        return HostMemory(free=free)
 
     async def bystanders(self, team: str, directories: list[str], asking: int) -> list[Bystander]:
         answers = await self._all(lambda keeper, _: keeper.bystanders(team, directories, asking))

@@ -71,10 +71,11 @@ class Supervisor:
         *,
         shared: bool = False,
         recording: RecordingTerms = NO_TERMS,
+        memory_pressure: Callable[[], float | None] = lambda: None,
     ) -> None:
         """`clock` says how long agents live; without one, nobody can tell. `shared`: see `Keepers`.
 
-        `recording` is what whoever runs the instance says of it.
+        `recording` is what whoever runs the instance says of it. `memory_pressure` is that of the host: see `Line`.
         """
         self._registry = registry
         self._now = now
@@ -91,7 +92,7 @@ class Supervisor:
         self.on_keyboard: Callable[[KeyboardChanged], None] = lambda _: None
         #: Done before an agent is started again by policy; must not fail.
         self.before_restart: Callable[[Agent], Awaitable[None]] = _nothing_before
-        self.line = Line(registry, self.keepers, self.lock, self.start, now)
+        self.line = Line(registry, self.keepers, self.lock, self.start, now, memory_pressure)
         self.conversations = Conversations(registry, self.keepers, now)
         self.activities = Activities(registry, now)
         self._transcripts = FollowedTranscripts(registry, self.keepers, self.conversations)

@@ -27,10 +27,11 @@ BEN = Who(user="ben", uid=1001)
 
 @dataclass
 class Host:
-    """What a keeper says, and what was given to it."""
+    """How short it is of memory, what a keeper says, and what was given to it."""
 
-    memory: HostMemory = field(default_factory=HostMemory)
+    pressure: float | None = None
     looks: int = 0
+    free: dict[str, float] = field(default_factory=dict)
     kept: dict[str, dict[str, str]] = field(default_factory=dict)
     #: Set whenever somebody looked, or was started.
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -38,10 +39,13 @@ class Host:
     async def hello(self) -> "Host":
         return self
 
-    async def host_memory(self, _teams: list[str]) -> HostMemory:
+    def look(self) -> float | None:
         self.looks += 1
         self.news.set()
-        return self.memory
+        return self.pressure
+
+    async def host_memory(self, _teams: list[str]) -> HostMemory:
+        return HostMemory(free=self.free)
 
     async def keep_environments(self, _team: str, environments: dict[str, dict[str, str]]) -> None:
         self.kept |= environments
@@ -55,18 +59,20 @@ class Scene:
         self.host = Host()
         self.locks: dict[str, asyncio.Lock] = {}
         self.started: list[tuple[str, Who]] = []
-        #: Users whose keepers do not answer.
+        #: Users whose keepers do not answer, and those that were asked for.
         self.silent: set[str] = set()
+        self.asked: list[str] = []
         self.line = self.another()
 
     def another(self, *, shared: bool = False) -> Line:
         async def connect(user: str, *_: object) -> Any:
+            self.asked.append(user)
             if user in self.silent:
                 raise UnavailableError(f"the keeper of {user} is silent", "")
             return self.host
 
         keepers = Keepers(self.registry, connect, lambda _: None, lambda *_: None, shared=shared)
-        return Line(self.registry, keepers, self.lock, self._start, lambda: 100.0)
+        return Line(self.registry, keepers, self.lock, self._start, lambda: 100.0, self.host.look)
 
     def lock(self, team: str) -> asyncio.Lock:
         return self.locks.setdefault(team, asyncio.Lock())
@@ -141,7 +147,7 @@ def play(directory: Path, scenario: Callable[[Scene], Coroutine[None, None, None
 def test_who_waits_for_memory_starts_one_by_one_once_there_is_some(tmp_path: Path) -> None:
     async def scenario(scene: Scene) -> None:
         await scene.declare("a", "b", "c", memory_pressure=20)
-        scene.host.memory = HostMemory(pressure=35.0)
+        scene.host.pressure = 35.0
         scene.line.begin()
         await scene.request("a", "b", "c")
         assert scene.started == []
@@ -150,7 +156,7 @@ def test_who_waits_for_memory_starts_one_by_one_once_there_is_some(tmp_path: Pat
         looks = scene.host.looks
         await scene.when(lambda: scene.host.looks >= looks + 2)
         assert scene.started == [], "it is looked at again, and nothing has changed"
-        scene.host.memory = HostMemory(pressure=0.0)
+        scene.host.pressure = 0.0
         await scene.until("a")
         await scene.until("a", "b")
         await scene.until("a", "b", "c")
@@ -245,14 +251,14 @@ def test_whoever_was_stopped_is_out_of_line(tmp_path: Path) -> None:
 def test_how_the_last_run_ended_is_told_whatever_it_waits_for_now(tmp_path: Path) -> None:
     async def scenario(scene: Scene) -> None:
         await scene.declare("a", memory_pressure=20)
-        scene.host.memory = HostMemory(pressure=35.0)
+        scene.host.pressure = 35.0
         scene.line.begin()
         failed = replace(scene.agent("a"), state=states.RUNNING, restart="on-failure")
         await scene.registry.observe([lifecycle.exited(failed, 1, None, "exit 1", 90.0)], ())
         await scene.request("a", who=SUPERVISOR)
         assert "35 %" in scene.agent("a").reason
         assert scene.agent("a").reason.endswith("; its last run: exit 1")
-        scene.host.memory = HostMemory(pressure=45.0)
+        scene.host.pressure = 45.0
         await scene.when(lambda: "45 %" in scene.agent("a").reason)
         assert scene.agent("a").reason.endswith("; its last run: exit 1")
         await scene.registry.load()
@@ -261,23 +267,56 @@ def test_how_the_last_run_ended_is_told_whatever_it_waits_for_now(tmp_path: Path
     play(tmp_path, scenario)
 
 
-def test_a_silent_keeper_of_somebody_else_keeps_nobody_waiting(tmp_path: Path) -> None:
+_LIMITED = replace(
+    TEAM,
+    supervision=Supervision(admission=AdmissionRules(memory_headroom=10, memory_pressure=20)),
+    limits=Limits(memory_max=1 << 30),
+)
+
+
+def _pending(team: str, name: str = "a", who: Who = BEN) -> Agent:
+    return replace(AGENT, team=team, name=name, state=states.PENDING, place=Place(turn=1, since=0.0, who=who))
+
+
+def test_what_somebody_elses_keeper_says_or_does_not_say_keeps_nobody_waiting(tmp_path: Path) -> None:
     async def scenario(scene: Scene) -> None:
-        rules = Supervision(admission=AdmissionRules(memory_headroom=10, memory_pressure=0))
-        team = replace(TEAM, supervision=rules, limits=Limits(memory_max=1 << 30))
-        waits = replace(AGENT, team="mill", state=states.PENDING, place=Place(turn=1, since=0.0, who=BEN))
         await scene.registry.commit(
             PERSON,
-            teams=[replace(team, user="ann"), replace(team, name="mill", user="ben")],
-            agents=[replace(AGENT, state=states.PENDING), waits],
+            teams=[replace(_LIMITED, user="ann"), replace(_LIMITED, name="mill", user="ben")],
+            agents=[*(replace(AGENT, name=name, state=states.PENDING) for name in "abc"), _pending("mill")],
         )
         scene.line = scene.another(shared=True)
+        scene.host.free = {"mill": 0.0}
+        scene.line.begin()
+        await scene.when(lambda: "0 % of the team's limit" in scene.registry.agents["mill", "a"].reason)
+        assert scene.asked == ["ben"]
+        await scene.request("a", "b")
+        assert scene.names() == ["a", "b"], "whose memory is short is somebody else"
+        scene.line.end()
         scene.silent = {"ben"}
-        await scene.request("a")
-        assert [name for name, _ in scene.started][:1] == ["a"]
+        scene.line = scene.another(shared=True)
+        scene.asked = []
+        await scene.request("c")
+        assert scene.names() == ["a", "b", "c"]
+        assert scene.asked[0] == "ann", "and nobody waited for anybody else's keeper"
         scene.silent = {"ann"}
         scene.line = scene.another(shared=True)
         with pytest.raises(UnavailableError, match="the keeper of ann"):
             await scene.request("a")
+
+    play(tmp_path, scenario)
+
+
+def test_a_team_that_cannot_be_started_does_not_take_the_turn_of_others(tmp_path: Path) -> None:
+    async def scenario(scene: Scene) -> None:
+        await scene.declare("a", "b", memory_pressure=20)
+        # It has no environment, so its start fails each time.
+        await scene.registry.commit(PERSON, teams=[replace(_LIMITED, name="mill")], agents=[_pending("mill", "first")])
+        scene.host.pressure = 35.0
+        scene.line.begin()
+        await scene.request("a", "b")
+        assert scene.started == []
+        scene.host.pressure = 0.0
+        await scene.until("a", "b")
 
     play(tmp_path, scenario)

@@ -157,10 +157,8 @@ def test_what_is_about_the_team_is_put_together() -> None:
             [Listening(port=2, agent="b"), Listening(port=3, agent="a")],
         )
         assert [(one.port, one.agent) for one in await keeper.listening(team, [])] == [(2, "b"), (1, "")]
-        scene.answer(
-            "host_memory", HostMemory(pressure=1.0, free={team: 50.0}), HostMemory(pressure=9.0, free={team: 5.0})
-        )
-        assert await keeper.host_memory([team]) == HostMemory(pressure=1.0, free={team: 5.0})
+        scene.answer("host_memory", HostMemory(free={team: 50.0}), HostMemory(free={team: 5.0}))
+        assert await keeper.host_memory([team]) == HostMemory(free={team: 5.0})
         scene.answer("last_key", LastKey(seconds=None), LastKey(seconds=4.0))
         assert (await keeper.last_key(team)).seconds == 4.0
         scene.answer("last_key", LastKey(), LastKey())
