@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+from collections import defaultdict
 from collections.abc import Collection
 
 from corral.background import Background
@@ -29,7 +30,7 @@ log = logging.getLogger("corral.daemon")
 _Key = tuple[str, str]
 #: Under which subject it is among an agent's notices.
 _SUBJECT = "health"
-#: Checks that run at once, of all teams: they are for looking, and not for keeping the host busy.
+#: Checks of one person's teams that run at once: they are for looking, and not for keeping the host busy.
 _AT_ONCE = 8
 #: A check that says much is told by the end of it.
 _TOLD_CHARACTERS = 300
@@ -42,7 +43,8 @@ class HealthChecks:
         self._context = context
         self._registry = context.registry
         self._supervisor = context.supervisor
-        self._room = asyncio.Semaphore(_AT_ONCE)
+        #: By whose the teams are: nobody's checks wait for somebody else's.
+        self._rooms: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_AT_ONCE))
         #: By agent, the run and the check that are being watched, and what watches.
         self._watched: dict[_Key, tuple[str, Check, asyncio.Task[None]]] = {}
         self._background = Background()
@@ -84,7 +86,7 @@ class HealthChecks:
                 continue  # what stands still answers nobody, and that is not its fault
             asked = loop.time()
             try:
-                async with self._room:
+                async with self._rooms[self._supervisor.keepers.owner(agent.team)]:
                     problem = _problem(check, await self._run(agent, check))
             except CorralError as error:
                 # Nobody can tell how it is.

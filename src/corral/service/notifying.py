@@ -11,6 +11,7 @@ import asyncio
 import logging
 import secrets
 import shlex
+from collections import Counter
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -30,7 +31,8 @@ log = logging.getLogger("corral.daemon")
 _BACK_OFF = (1.0, 4.0, 16.0)
 #: A command that has not ended after so long is ended, with all that it started.
 _COMMAND_SECONDS = 30.0
-#: What is under way at once; beyond it nobody is told by this means, and inbox and journal have it all the same.
+#: What is under way at once of one person's teams; beyond it nobody is told of them by this means, and inbox and
+#: journal have it all the same.
 _MOST = 64
 
 #: Posts bytes to an address; `CorralError`, without the address in it, if they were not taken.
@@ -47,7 +49,8 @@ class Notifier:
         self._supervisor = context.supervisor
         self._post = post
         self._background = Background()
-        self._under_way = 0
+        #: By whose the teams are: nobody uses up the room of others.
+        self._under_way: Counter[str] = Counter()
 
     def end(self) -> None:
         """The daemon goes, and waits for none of it."""
@@ -69,20 +72,23 @@ class Notifier:
             ways.append(("webhook", self._webhook))
         if is_wanted and team.notify.command:
             ways.append(("command", self._command))
+        owner = self._supervisor.keepers.owner(team.name)
         for name, way in ways:
-            if self._under_way >= _MOST:
-                log.warning("%s is not told by %s: %d are under way", _named(notice), name, self._under_way)
+            if self._under_way[owner] >= _MOST:
+                log.warning("%s is not told by %s: %d are under way", _named(notice), name, _MOST)
                 continue
-            self._under_way += 1
-            self._background.spawn(self._try(name, way, team, notice), name=f"tell of {_named(notice)} by {name}")
+            self._under_way[owner] += 1
+            self._background.spawn(
+                self._try(name, way, owner, team, notice), name=f"tell of {_named(notice)} by {name}"
+            )
 
-    async def _try(self, name: str, way: _Way, team: Team, notice: Notice) -> None:
+    async def _try(self, name: str, way: _Way, owner: str, team: Team, notice: Notice) -> None:
         try:
             problem = await way(team, notice)
         except CorralError as error:
             problem = error.message
         finally:
-            self._under_way -= 1
+            self._under_way[owner] -= 1
         if problem is None:
             return
         data: dict[str, object] = {"kind": notice.kind, "by": name}
