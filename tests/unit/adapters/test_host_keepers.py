@@ -82,6 +82,26 @@ class TestHelper:
 
         asyncio.run(scenario())
 
+    def test_nobody_waits_for_what_it_does_for_others(self, tmp_path: Path) -> None:
+        until = tmp_path / "until"
+        one = helper(
+            "import json, os, sys, time; user = json.load(sys.stdin)['user']\n"
+            f"while user == 'ben' and not os.path.exists({str(until)!r}): time.sleep(0.01)\n"
+            "print(json.dumps({'ok': True, 'for': user}))"
+        )
+
+        async def scenario() -> None:
+            bens = [asyncio.ensure_future(one.ask("keeper_start", "ben")) for _ in range(5)]
+            await asyncio.sleep(0)
+            try:
+                assert await asyncio.wait_for(one.ask("keeper_start", "ann"), 30) == {"ok": True, "for": "ann"}
+                assert not any(asking.done() for asking in bens)
+            finally:
+                until.touch()
+                await asyncio.gather(*bens)
+
+        asyncio.run(scenario())
+
 
 class Scene:
     """A place for keepers, and a keeper of ours there."""

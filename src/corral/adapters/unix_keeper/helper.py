@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from asyncio.subprocess import PIPE
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from corral.background import Background
@@ -16,6 +17,7 @@ log = logging.getLogger("corral.daemon")
 
 #: The helper gives itself 65 seconds; then it has ended, or something is wrong with the host.
 _SECONDS = 75.0
+#: Runs for one user at once.
 _AT_ONCE = 4
 _LONGEST_ANSWER = 65536
 _MORE = "journalctl -t corral-helper has more; sudo corral host setup --check"
@@ -23,17 +25,21 @@ _ERRORS: Mapping[str, type[CorralError]] = {"refused": RefusedError, "wrong_use"
 
 
 class Helper:
-    """Runs it, a few at a time, and waits for each without keeping anybody else waiting."""
+    """Runs it, for each user a few at a time, and waits for each without keeping anybody else waiting.
+
+    What it does for a user may last: their manager may stand still, or a directory of theirs.
+    """
 
     def __init__(self, argv: Sequence[str] = ("/usr/bin/sudo", "-n", HELPER), seconds: float = _SECONDS) -> None:
         self._argv = tuple(argv)
         self._seconds = seconds
-        self._turns = asyncio.Semaphore(_AT_ONCE)
+        #: By user: nobody waits for what is done for others.
+        self._turns: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_AT_ONCE))
         self._background = Background()
 
     async def ask(self, verb: str, user: str, **fields: str) -> Mapping[str, object]:
         """What the helper answers. What it refuses is `RefusedError`; without an answer it is `UnavailableError`."""
-        async with self._turns:
+        async with self._turns[user]:
             try:
                 helper = await asyncio.create_subprocess_exec(
                     *self._argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd="/", env={"PATH": "/usr/bin:/bin"}
