@@ -106,12 +106,12 @@ class PortBlocks:
     async def survey(self, team: str, pool: Pool, agents: Collection[str]) -> Survey:
         """Look at the ports that these agents would be given now, ahead of `allocate`. Decides nothing."""
         missing = sum(self._blocks.get((team, agent)) is None for agent in agents)
-        while True:
-            # What the kernel gives to others hardly ever changes: taken to be as it was, and asked for with the rest.
-            known = self._ephemeral
-            survey = await self._surveyed(team, pool, list(islice(self._candidates(pool, known), missing)))
-            if survey.ephemeral == known:
-                return survey
+        # What the kernel gives to others hardly ever changes: taken to be as it was, and asked for with the rest.
+        known = self._ephemeral
+        survey = await self._surveyed(team, pool, list(islice(self._candidates(pool, known), missing)))
+        if survey.ephemeral == known:
+            return survey
+        return await self._more(survey, team, pool, list(islice(self._candidates(pool, survey.ephemeral), missing)))
 
     async def allocate(
         self, who: Who, team: str, pool: Pool, wanted: Mapping[str, Sequence[str]], survey: Survey | None = None
@@ -130,8 +130,7 @@ class PortBlocks:
                 unseen = await self._allocated(who, team, pool, wanted, survey)
                 if not isinstance(unseen, list):
                     return unseen
-            more = await self._surveyed(team, pool, unseen)
-            survey = Survey(more.ephemeral, survey.seen | more.seen, (survey.taken - more.seen) | more.taken)
+            survey = await self._more(survey, team, pool, unseen)
 
     async def _allocated(
         self, who: Who, team: str, pool: Pool, wanted: Mapping[str, Sequence[str]], survey: Survey
@@ -161,17 +160,23 @@ class PortBlocks:
     def _free_slots(self, pool: Pool, survey: Survey, count: int) -> tuple[list[int], list[int]]:
         """The first ports of so many slots that nobody has and nobody listens in, or fewer if there are no more; and
         of those that would be next, and were not looked at.
+
+        To these come as many as somebody listens in: with each look there are twice as many, so there are few looks
+        also where hardly anything is left, or a keeper says so.
         """
         found: list[int] = []
         unseen: list[int] = []
+        busy = 0
         for first in self._candidates(pool, survey.ephemeral):
-            if len(found) + len(unseen) == count:
+            if len(found) + len(unseen) >= count + (busy if unseen else 0):
                 break
             ports = range(first, first + pool.block)
             if not survey.seen.issuperset(ports):
                 unseen.append(first)
             elif survey.taken.isdisjoint(ports):
                 found.append(first)
+            else:
+                busy += 1
         return found, unseen
 
     def _candidates(self, pool: Pool, ephemeral: tuple[int, int]) -> Iterator[int]:
@@ -183,6 +188,15 @@ class PortBlocks:
         seen = await self._look(team, ports)
         self._ephemeral = seen.ephemeral
         return Survey(seen.ephemeral, frozenset(ports), frozenset(seen.taken))
+
+    async def _more(self, survey: Survey, team: str, pool: Pool, firsts: Sequence[int]) -> Survey:
+        """The survey, with these slots looked at as well.
+
+        What the kernel gives to outgoing connections stays as it was told first: a keeper that said something else each
+        time would be asked for ever.
+        """
+        more = await self._surveyed(team, pool, firsts)
+        return Survey(survey.ephemeral, survey.seen | more.seen, (survey.taken - more.seen) | more.taken)
 
     async def free(self, who: Who, team: str, agents: Collection[str] | None = None) -> list[AgentKey]:
         """Take the blocks of these agents away, or of all of a team. Those that are left: the store could not be

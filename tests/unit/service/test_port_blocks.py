@@ -291,3 +291,32 @@ def test_a_slot_that_somebody_got_while_a_keeper_looked_is_not_given_twice(tmp_p
         assert (await late)["z"].first != first
 
     play(tmp_path, act)
+
+
+def test_a_host_on_which_nothing_is_left_is_looked_at_a_few_times(tmp_path: Path) -> None:
+    async def act(one: Daemon) -> None:
+        whole = Pool((1024, 65535), 2)
+        one.keeper.taken = set(range(1024, 65536))
+        assert await one.give("a", pool=whole) == {}
+        looked_at = [ports["ports"] for verb, ports in one.keeper.asked if verb == "host_ports"]
+        assert len(looked_at) < 20
+        assert len({port for ports in looked_at for port in ports}) == sum(map(len, looked_at)), "at each slot once"
+
+    play(tmp_path, act)
+
+
+def test_a_keeper_that_says_something_else_each_time_is_asked_a_few_times(tmp_path: Path) -> None:
+    async def act(one: Daemon) -> None:
+        asked = 0
+
+        async def lie(ports: list[int]) -> HostPorts:
+            nonlocal asked
+            asked += 1
+            assert asked < 20
+            return HostPorts(ephemeral=(20000, 20000 + asked), taken=ports[:1])
+
+        one.keeper.host_ports = lie  # type: ignore[method-assign]
+        survey = await one.ports.survey("shop", POOL, ["a"])
+        assert len(await one.ports.allocate(PERSON, "shop", POOL, {"a": ()}, survey)) == 1
+
+    play(tmp_path, act)
