@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 from corral.background import Background
@@ -29,7 +29,9 @@ class Watching:
 
 
 class LeaseWatchers:
-    """All of them. Each is looked at again when something of its realm has changed, one after the other."""
+    """All of them. Each is looked at again when something of its realm has changed: those of a realm one after the
+    other, and no realm waits for another.
+    """
 
     def __init__(
         self,
@@ -45,7 +47,8 @@ class LeaseWatchers:
         #: By their tickets.
         self._watching: dict[int, Watching] = {}
         self._background = Background()
-        self._is_looking = False
+        #: Realms of which somebody is being looked at.
+        self._looking: set[str] = set()
 
     def begin(self, compared: Comparing) -> Watching:
         """Wait for a claim; `RefusedError` if that could never end, or for too much. `end` must follow."""
@@ -65,25 +68,24 @@ class LeaseWatchers:
 
     def tell(self) -> None:
         """Something may be free: those whose files are free now hear of it soon; whom the others wait for is noted."""
-        if not self._is_looking and self._next() is not None:
-            self._is_looking = True
-            self._background.spawn(self._look(), name="look for watched leases")
+        for realm in {one.claim.realm for one in self._due()} - self._looking:
+            self._looking.add(realm)
+            self._background.spawn(self._look(realm), name="look for watched leases")
 
-    async def _look(self) -> None:
+    async def _look(self, realm: str) -> None:
         try:
-            while (watching := self._next()) is not None:
+            while (watching := next((one for one in self._due() if one.claim.realm == realm), None)) is not None:
                 await self._look_at(watching)
                 await asyncio.sleep(0)
         finally:
-            self._is_looking = False
+            self._looking.discard(realm)
 
-    def _next(self) -> Watching | None:
-        """One that has to be looked at again."""
+    def _due(self) -> Iterator[Watching]:
+        """Those that have to be looked at again."""
         leases = self._leases()
         for one in self._watching.values():
             if not one.free.done() and one.compared_with != (leases, leases.version(one.claim.realm)):
-                return one
-        return None
+                yield one
 
     async def _look_at(self, watching: Watching) -> None:
         claim, compared = watching.claim, None
