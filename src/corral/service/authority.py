@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from corral.domain.errors import DeniedError
 from corral.domain.policy import AGENT, BUSY, HOST, PERSON, TEAM, Caller, Decision, Question, Target, denied
@@ -19,6 +21,8 @@ from corral.ports.policy import Facts, Policy
 
 #: What is asked about a thing to know whether somebody may know that it is there.
 SEES = "list_agents"
+#: Questions of one user that are with the policy at once. Whoever has a long list waits for it, and nobody else does.
+_AT_ONCE = 16
 #: The world changes under a request only so often.
 _MOST_PASSES = 20
 #: In a stream, answers are used for so long before the policy is asked again: an OPA server may have other rules.
@@ -46,6 +50,12 @@ class Authority:
         #: What was found out about requests and rows, as long as nothing changes that it was found out from.
         self._memory: dict[Hashable, object] = {}
         self._stamp: Hashable = None
+        self._rooms: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    async def decide(self, user: str, question: Question) -> Decision:
+        """What the policy says, for a request of this user."""
+        async with self._rooms.setdefault(user, asyncio.Semaphore(_AT_ONCE)):
+            return await self.policy.decide(question)
 
     def memory(self) -> dict[Hashable, object]:
         """What may be remembered until a fact changes. What a policy does not know by heart is not to be put there."""
@@ -158,10 +168,11 @@ class Asking:
         )
 
     async def _ask(self) -> None:
-        questions = list(self._missing.items())
-        decide = self.authority.policy.decide
-        answers = await asyncio.gather(*(decide(question) for _, question in questions))
-        self._answers.update(zip((key for key, _ in questions), answers, strict=True))
+        decide, user = self.authority.decide, self.who.user
+        questions = iter(list(self._missing.items()))
+        while portion := list(islice(questions, _AT_ONCE)):
+            answers = await asyncio.gather(*(decide(user, question) for _, question in portion))
+            self._answers.update(zip((key for key, _ in portion), answers, strict=True))
 
     def _forget_old(self) -> None:
         now = asyncio.get_running_loop().time()
