@@ -122,12 +122,10 @@ class Supervisor:
         self._transcripts.end()
         self._background.cancel()
         await self._registry.save()
-        for user, link in self.keepers.links.items():
-            if link.connected is not None and not self.keepers.teams_of(user):
-                try:
-                    await link.connected.shut_down(force=False)
-                except UnavailableError as error:
-                    log.info("the keeper is gone already: %s", error.message)
+        connected = {user: link.connected for user, link in self.keepers.links.items()}
+        idle = [one for user, one in connected.items() if one is not None and not self.keepers.teams_of(user)]
+        # Beside each other: each may be silent for as long as the daemon has to end.
+        await asyncio.gather(*map(_dismiss, idle))
 
     def lock(self, team: str) -> asyncio.Lock:
         """Held by whoever acts on the team."""
@@ -341,6 +339,14 @@ class Supervisor:
         self._background.spawn(self._registry.observe((), [lost]))
         for team in self.keepers.teams_of(user):
             self._looking.at(team)
+
+
+async def _dismiss(keeper: Keeper) -> None:
+    """Let a keeper go that nobody needs."""
+    try:
+        await keeper.shut_down(force=False)
+    except UnavailableError as error:
+        log.info("the keeper is gone already: %s", error.message)
 
 
 async def _nothing_before(_: Agent) -> None:
