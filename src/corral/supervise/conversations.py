@@ -152,9 +152,16 @@ class Conversations:
         return Seen(seen.looked, seen.there, seen.newest)
 
     def is_alone(self, agent: Agent, profile: Profile | None) -> bool:
-        """True if no other agent has the same program in the same directory."""
-        catalogue = current()
-        others = [other for other in self._registry.agents.values() if other.workspace == agent.workspace]
+        """True if no other agent of its OS user has the same program in the same directory.
+
+        Programs keep their conversations by user, and where the agents of others are is the word of those.
+        """
+        catalogue, user = current(), self._keepers.user_of(agent)
+        others = [
+            other
+            for other in self._registry.agents.values()
+            if other.workspace == agent.workspace and self._keepers.user_of(other) == user
+        ]
         return all(
             other.key == agent.key or catalogue.for_command(other.command, other.shell) != profile for other in others
         )

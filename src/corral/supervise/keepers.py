@@ -74,7 +74,11 @@ class Keepers:
 
     def of_agent(self, agent: Agent) -> KeeperLink:
         """The link to the keeper that runs an agent."""
-        return self._only or self._link(agent.run_as or self.owner(agent.team))
+        return self._only or self._link(self.user_of(agent))
+
+    def user_of(self, agent: Agent) -> str:
+        """The OS user that runs an agent; in the instance of one person they are all the same, and not told."""
+        return (agent.run_as or self.owner(agent.team)) if self.shared else ""
 
     def parts(self, team: str) -> list[tuple[str, KeeperLink]]:
         """The keepers of a team, by user."""
@@ -84,8 +88,7 @@ class Keepers:
         """The agents of a team that are run by others than this user."""
         if not self.shared:
             return set()
-        owner = self.owner(team)
-        return {one.name for one in self._registry.of_team(team).values() if user != (one.run_as or owner)}
+        return {one.name for one in self._registry.of_team(team).values() if user != self.user_of(one)}
 
     def users(self, team: str) -> list[str]:
         """The OS users that agents of a team are run by, its own first."""
@@ -175,4 +178,4 @@ class Keepers:
         name = report.run.agent if isinstance(report, RunExited) else report.agent
         agent = self._registry.agents.get((report.team, name))
         # Of an agent that is not there nobody needs to know: the names of such are without number.
-        return agent is not None and user == (agent.run_as or self.owner(report.team))
+        return agent is not None and user == self.user_of(agent)
