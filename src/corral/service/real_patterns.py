@@ -20,10 +20,11 @@ class RealPatterns:
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
-        #: By directory and beginning: until when it is believed, and where it leads.
-        self._known: dict[tuple[str, str], tuple[float, RealPath]] = {}
-        #: By directory: until when they are believed, and the links below it.
-        self._links: dict[str, tuple[float, SymbolicLinks]] = {}
+        # By team as well: what is in a directory is the word of the keeper of a team that says it is there.
+        #: By team, directory and beginning: until when it is believed, and where it leads.
+        self._known: dict[tuple[str, str, str], tuple[float, RealPath]] = {}
+        #: By team and directory: until when they are believed, and the links below it.
+        self._links: dict[tuple[str, str], tuple[float, SymbolicLinks]] = {}
 
     async def of(self, team: str, directory: str, patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
         """The patterns below the directory, with links followed: one may become several.
@@ -46,7 +47,7 @@ class RealPatterns:
         unknown: list[str] = []
         # What is no text cannot be asked for. Nobody holds it by its name: it is compared with patterns as it is.
         for beginning in sorted(one for one in beginnings if one and _is_text(one)):
-            until, leads_to = self._known.get((directory, beginning), (0.0, None))
+            until, leads_to = self._known.get((team, directory, beginning), (0.0, None))
             if leads_to is not None and until >= now:
                 found[beginning] = leads_to
             else:
@@ -56,17 +57,17 @@ class RealPatterns:
             if len(self._known) > _MOST:
                 self._known.clear()
             for beginning, leads_to in zip(unknown, real, strict=True):
-                self._known[directory, beginning] = (now + _SECONDS, leads_to)
+                self._known[team, directory, beginning] = (now + _SECONDS, leads_to)
                 found[beginning] = leads_to
         return found
 
     async def _links_below(self, team: str, directory: str) -> SymbolicLinks:
         now = asyncio.get_running_loop().time()
-        until, links = self._links.get(directory, (0.0, None))
+        until, links = self._links.get((team, directory), (0.0, None))
         if links is None or until < now:
             links = await self._supervisor.insist(team, lambda keeper: keeper.symbolic_links(directory))
             self._links = {where: known for where, known in self._links.items() if known[0] >= now}
-            self._links[directory] = (now + _SECONDS, links)
+            self._links[team, directory] = (now + _SECONDS, links)
         return links
 
 
