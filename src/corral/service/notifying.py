@@ -31,8 +31,8 @@ log = logging.getLogger("corral.daemon")
 _BACK_OFF = (1.0, 4.0, 16.0)
 #: A command that has not ended after so long is ended, with all that it started.
 _COMMAND_SECONDS = 30.0
-#: What is under way at once of one person's teams; beyond it nobody is told of them by this means, and inbox and
-#: journal have it all the same.
+#: What is under way at once of one person's teams by one means; beyond it nobody is told of them by that, and inbox
+#: and journal have it all the same.
 _MOST = 64
 
 #: Posts bytes to an address; `CorralError`, without the address in it, if they were not taken.
@@ -49,8 +49,8 @@ class Notifier:
         self._supervisor = context.supervisor
         self._post = post
         self._background = Background()
-        #: By whose the teams are: nobody uses up the room of others.
-        self._under_way: Counter[str] = Counter()
+        #: By whose the teams are, and by what means: nothing uses up the room of others.
+        self._under_way: Counter[tuple[str, str]] = Counter()
 
     def end(self) -> None:
         """The daemon goes, and waits for none of it."""
@@ -74,10 +74,10 @@ class Notifier:
             ways.append(("command", self._command))
         owner = self._supervisor.keepers.owner(team.name)
         for name, way in ways:
-            if self._under_way[owner] >= _MOST:
+            if self._under_way[owner, name] >= _MOST:
                 log.warning("%s is not told by %s: %d are under way", _named(notice), name, _MOST)
                 continue
-            self._under_way[owner] += 1
+            self._under_way[owner, name] += 1
             self._background.spawn(
                 self._try(name, way, owner, team, notice), name=f"tell of {_named(notice)} by {name}"
             )
@@ -88,7 +88,7 @@ class Notifier:
         except CorralError as error:
             problem = error.message
         finally:
-            self._under_way[owner] -= 1
+            self._under_way[owner, name] -= 1
         if problem is None:
             return
         data: dict[str, object] = {"kind": notice.kind, "by": name}

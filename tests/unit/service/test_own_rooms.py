@@ -12,6 +12,7 @@ from corral.domain.notify import Notify
 from corral.domain.upkeep import Check, Upkeep
 from corral.places import Places
 from corral.ports.checking import Checked
+from corral.ports.dialogs import Announced
 from corral.ports.keeper import Keeper
 from corral.ports.processes import ProcessOrder
 from corral.service.context import Context
@@ -35,10 +36,15 @@ class _Keeper(FakeKeeper):
         super().__init__()
         self.user = user
         self.under_way = 0
+        self.announced = 0
 
     async def check(self, _team: str, _order: ProcessOrder, _within: float) -> Checked:
         await self.hang()
         return Checked(code=0)
+
+    async def announce(self, _team: str, _title: str, _text: str, **_how: bool) -> Announced:
+        self.announced += 1
+        return Announced(terminals=1)
 
     async def hang(self) -> None:
         self.under_way += 1
@@ -99,5 +105,24 @@ def test_notices_that_reach_nobody_keep_nobody_elses_from_being_told(tmp_path: P
         await soon(lambda: "https://ann" in told)
         notifier.end()
         assert told.count("https://ben") < _MANY
+
+    _play(tmp_path, act)
+
+
+def test_a_webhook_that_gives_no_answer_keeps_no_terminal_from_ringing(tmp_path: Path) -> None:
+    async def act(context: Context, keepers: dict[str, _Keeper]) -> None:
+        registry = context.registry
+        mill = replace(registry.teams["mill"], notify=Notify(bell=True, webhook="https://ben"))
+        await registry.commit(PERSON, teams=[mill])
+
+        async def post(_url: str, _body: bytes) -> None:
+            await keepers["ben"].hang()
+
+        notifier = Notifier(context, post)
+        for told in range(2, _MANY + 1, 2):
+            for _ in range(2):
+                notifier.tell(Notice(kind="stuck", team="mill", agent="b0", headline="x", what="x", since=0.0))
+            await soon(lambda told=told: keepers["ben"].announced == told)  # type: ignore[misc]
+        notifier.end()
 
     _play(tmp_path, act)
