@@ -199,7 +199,10 @@ class Ledger:
         # Everything behind it was decided as if it had been written. A number that was given out is not used again.
         behind, self._line = self._line, []
         for put in states:
-            put()  # what follows from what was read comes after all that never was
+            try:
+                put()  # what follows from what was read comes after all that never was
+            except Exception as worse:  # the others are read again all the same, and whoever waits is answered
+                self._doubt = error = not_written(worse, "what was decided")
         for _, written in (*line, *behind):
             if not written.done():
                 written.set_exception(error)

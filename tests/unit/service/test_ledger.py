@@ -221,6 +221,43 @@ def test_nothing_is_written_on_top_of_what_cannot_be_read_again(tmp_path: Path) 
     asyncio.run(run())
 
 
+def test_a_state_that_cannot_be_put_back_keeps_neither_others_from_that_nor_anybody_waiting(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> None:
+        store = await opened(tmp_path)
+        ledger = Ledger(store)
+        broken = [False]
+
+        async def read() -> Callable[[], None]:
+            def put() -> None:
+                if broken[0]:
+                    raise ValueError("what was read makes no sense")
+
+            return put
+
+        ledger.keep(read)
+        counter = Counter(store, ledger)
+        await ledger.load()
+        await counter.add("one")
+        store.full = broken[0] = True
+        with pytest.raises(CorralError, match="what was decided could not be written down"):
+            await asyncio.wait_for(counter.add("two"), 60)
+        assert counter.known == {"one"}
+        store.full = False
+        with pytest.raises(CorralError, match="what was decided could not be written down"):
+            await asyncio.wait_for(counter.add("three"), 60)  # as long as anything in memory may not be what is written
+        broken[0] = False
+        with pytest.raises(CorralError):
+            await counter.add("four")
+        await counter.add("five")
+        assert counter.known == {"one", "five"}
+        await store.close()
+
+    asyncio.run(run())
+    assert "makes no sense" in caplog.text
+
+
 def test_one_who_goes_away_is_not_asked_whether_it_is_written(tmp_path: Path) -> None:
     async def run() -> None:
         store = await opened(tmp_path)
