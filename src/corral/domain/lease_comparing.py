@@ -8,6 +8,7 @@ moment was compared, and what is decided then, before anything else happens, is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from corral.domain.errors import RefusedError
 from corral.domain.lease_index import LeaseIndex
@@ -31,14 +32,13 @@ class Comparing:
         claim: Claim,
         held: LeaseIndex[str],
         line: LeaseIndex[int],
-        lost: LeaseIndex[str] | None = None,
-        *,
+        *others: LeaseIndex[str],
         first_only: bool = False,
         spent: int = 0,
     ) -> None:
         """With `first_only` it is done as soon as something that is held, or waits, is in the way.
 
-        `lost` are leases that nobody has any more, which are compared as well. `spent` was compared for the request.
+        `others` have leases that nobody has any more, which are compared as well. `spent` was compared for the request.
         """
         self.claim = claim
         #: What is in the way, and what of it.
@@ -47,7 +47,7 @@ class Comparing:
         self.compared = spent
         self._first_only = first_only
         self._stopping: tuple[LeaseIndex[str] | LeaseIndex[int], ...] = (held, line)
-        self._indexes = (*self._stopping, *((lost,) if lost is not None else ()))
+        self._indexes: tuple[LeaseIndex[str] | LeaseIndex[int], ...] = (*self._stopping, *others)
         self._versions: list[int] = []
         self._seen: set[Key] = set()
         self._left: Iterator[tuple[Key, Claim, Sequence[int], bool]] = iter(())
@@ -90,7 +90,7 @@ class Comparing:
         realm, patterns = self.claim.realm, self.claim.compared
         found = []
         for index in self._indexes:
-            claims: Mapping[Key, Claim] = index.claims(realm)
+            claims: Mapping[Any, Claim] = index.claims(realm)
             stops = index in self._stopping
             near = index.near(realm, patterns)
             found += [(key, claims[key], numbers, stops) for key, numbers in near.items() if key not in self._seen]

@@ -1,7 +1,8 @@
 """Those who wait for leases, in the order in which they came, each with what is in its way.
 
 That is found out once, when somebody joins the line, and from then on only gets less: what is granted past somebody in
-line is in nobody's way there. So when something is given back, nothing is compared.
+line is in nobody's way there. So when something is given back, nothing is compared. Nor is it when all is read again,
+because something could not be written: what is in somebody's way then is what they met before, if it is there.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from corral.domain.lease_comparing import Key
 from corral.domain.lease_index import LeaseIndex
-from corral.domain.lease_model import Claim
+from corral.domain.lease_model import Claim, Lease
 from corral.domain.lease_room import check_waits
 from corral.domain.path_patterns import Pattern
 
@@ -32,8 +33,8 @@ class _Standing:
     behind: dict[Key, Blocker]
     #: How often each party is in the way.
     parties: Counter[str]
-    #: Names of the leases that were in the way at any time, be they held or lost then.
-    met: set[str]
+    #: All that was in the way at any time, be it gone since, and what of it.
+    met: dict[Key, Pattern]
 
 
 class Line:
@@ -44,6 +45,9 @@ class Line:
         self._standing: dict[int, _Standing] = {}
         #: By what is in the way: in whose.
         self._blocked: dict[Key, set[int]] = {}
+        #: Those who were taken to be granted what they want, as long as it is not sure; and what they became.
+        self._taken: dict[int, _Standing] = {}
+        self._became: dict[Key, int] = {}
         self._ready: set[int] = set()
         #: Of which something is not in the way any more since it was last asked.
         self._changed: set[int] = set()
@@ -67,10 +71,13 @@ class Line:
         party = claim.party.name
         check_waits(party, self._waits[party], self._weights[party] + in_the_way)
 
-    def stand(self, number: int, claim: Claim, behind: Mapping[Key, Blocker], met: Collection[str]) -> None:
-        """Join the line at its end."""
+    def stand(
+        self, number: int, claim: Claim, behind: Mapping[Key, Blocker], met: Mapping[Key, Pattern] | None = None
+    ) -> None:
+        """Join the line at its end. `met` has what was in the way before, and is not any more."""
         parties = Counter(blocker.party for blocker in behind.values())
-        self._standing[number] = _Standing(claim, dict(behind), parties, set(met))
+        met = {**(met or {}), **{key: blocker.pattern for key, blocker in behind.items()}}
+        self._standing[number] = _Standing(claim, dict(behind), parties, met)
         self.index.add(number, claim)
         for key in behind:
             self._blocked.setdefault(key, set()).add(number)
@@ -90,27 +97,54 @@ class Line:
         """The first one that nothing is in the way of."""
         return min(self._ready, default=None)
 
-    def take(self, number: int) -> set[str]:
+    def take(self, number: int) -> list[str]:
         """It is to be granted: it stands there no more, but is in the way as before until `became` or `gone`.
 
-        The names of the leases that were in its way.
+        The names of the leases that were in its way. `sure` must follow, or all is read `again`.
         """
         one = self._take(number)
-        return one.met if one is not None else set()
+        assert one is not None
+        self._taken[number] = one
+        return [key for key in one.met if isinstance(key, str)]
 
     def became(self, number: int, lease: str) -> None:
         """Who stood there holds a lease now, which is in the way of the same others."""
+        self._became[lease] = number
         behind = self._blocked.pop(number, None)
         for other in behind or ():
             one = self._standing[other]
             one.behind[lease] = one.behind.pop(number)
-            one.met.add(lease)
+            one.met[lease] = one.behind[lease].pattern
             self._changed.add(other)
         if behind:
             self._blocked[lease] = behind
 
+    def sure(self, number: int, lease: str) -> None:
+        """What was granted to who stood there holds, or is not wanted any more: nobody comes back to that place."""
+        self._taken.pop(number, None)
+        self._became.pop(lease, None)
+
+    def again(self, held: Mapping[str, Lease], back: Collection[int]) -> Line:
+        """The same line when these are held: all who stand there, and those of who were taken from it that come `back`.
+
+        In the way of each is what they met at any time and what is there. What they never met is in nobody's way.
+        """
+        line = Line()
+        standing = {**self._standing, **{number: self._taken[number] for number in back}}
+        for number, one in sorted(standing.items()):
+            met, behind = dict(one.met), {}
+            met.update((self._became[key], pattern) for key, pattern in one.met.items() if key in self._became)
+            for key, pattern in met.items():
+                there = held.get(key) if isinstance(key, str) else standing.get(key)
+                if there is not None:
+                    behind[key] = Blocker(there.claim.party.name, pattern)
+            line.stand(number, one.claim, behind, met)
+        return line
+
     def gone(self, key: Key) -> None:
         """A lease, or somebody in line, is in nobody's way any more."""
+        if isinstance(key, int):
+            self._taken.pop(key, None)
         for number in self._blocked.pop(key, ()):
             one = self._standing[number]
             party = one.behind.pop(key).party
@@ -123,8 +157,9 @@ class Line:
                 self._ready.add(number)
 
     def behind(self, number: int) -> Mapping[Key, Blocker]:
-        """What is in the way of somebody in line."""
-        return self._standing[number].behind
+        """What is in the way of somebody in line; nothing if they stand there no more."""
+        one = self._standing.get(number)
+        return one.behind if one is not None else {}
 
     def parties(self, number: int) -> set[str]:
         """Who is in the way of somebody in line."""

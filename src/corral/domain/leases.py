@@ -41,6 +41,8 @@ class Leases:
         self._deadlines = Deadlines()
         self._room = Room()
         self._line = Line()
+        #: What was held until now, as long as that is not sure: it may be held again.
+        self._going: LeaseIndex[str] = LeaseIndex()
         #: Who was taken from the line to be granted what they want, and is not granted it yet.
         self._handed: tuple[int, Claim] | None = None
         #: How often something came or went, by realm: as long as it did not, what is in the way is the same.
@@ -52,7 +54,8 @@ class Leases:
 
     def comparing(self, claim: Claim, *, lost: LeaseIndex[str] | None = None, first_only: bool = False) -> Comparing:
         """The claim, to be compared with all that is held and waited for; see there."""
-        return Comparing(claim, self._index, self._line.index, lost, first_only=first_only)
+        others = (self._going,) if lost is None else (self._going, lost)
+        return Comparing(claim, self._index, self._line.index, *others, first_only=first_only)
 
     def comparing_with_held(self, claim: Claim, spent: int = 0) -> Comparing:
         """The same with what is held alone, up to the first that is in the way; `spent` was compared before."""
@@ -68,7 +71,7 @@ class Leases:
         yield from self._obstacles(compared.in_the_way)
 
     def obstacles_of(self, number: int) -> Iterator[Obstacle]:
-        """All that is in the way of somebody in line."""
+        """All that is in the way of somebody in line; nothing if they stand there no more."""
         yield from self._obstacles({key: one.pattern for key, one in self._line.behind(number).items()})
 
     def _obstacles(self, in_the_way: Mapping[Key, Pattern]) -> Iterator[Obstacle]:
@@ -120,15 +123,11 @@ class Leases:
         still = self._still(compared)
         self._line.check(claim, len(still))
         self.numbers += 1
-        self._stand(self.numbers, claim, compared, still)
-        return self.numbers
-
-    def _stand(self, number: int, claim: Claim, compared: Comparing, still: Mapping[Key, Pattern]) -> None:
         behind = {key: Blocker(self._party_of(key), pattern) for key, pattern in still.items()}
-        met = [key for key in compared.in_the_way if isinstance(key, str)]
-        self._line.stand(number, claim, behind, met)
+        self._line.stand(self.numbers, claim, behind, compared.in_the_way)
         self._room.take(claim)
         self._moved(claim.realm)
+        return self.numbers
 
     def _party_of(self, key: Key) -> str:
         claim = self.held[key].claim if isinstance(key, str) else self._line.claim(key)
@@ -169,7 +168,8 @@ class Leases:
     def next_in_line(self) -> Iterator[tuple[int, Claim, Collection[str]]]:
         """Each claim in line that can be granted now, the first first. Grant it before the next one is taken.
 
-        With it are the names of all leases that were in its way since it was asked for.
+        With it are the names of all leases that were in its way since it was asked for. `sure` must follow, or all is
+        read `again`.
         """
         while (number := self._line.next_ready()) is not None:
             claim = self._line.claim(number)
@@ -181,6 +181,10 @@ class Leases:
             if self._handed is not None:  # it was not granted after all
                 self._handed = None
                 self._line.gone(number)
+
+    def sure(self, number: int, lease: str) -> None:
+        """What was granted to somebody in line is on the disk: they will not stand there again."""
+        self._line.sure(number, lease)
 
     def grant(self, claim: Claim, token: int, since: float, now: float) -> Lease:
         """Give somebody what is free."""
@@ -282,12 +286,10 @@ class Leases:
         return self._deadlines.next()
 
     @classmethod
-    def restored(
-        cls, leases: Iterable[Lease], now: float, *, line: Mapping[int, Claim] | None = None, numbers: int = 0
-    ) -> Leases:
+    def restored(cls, leases: Iterable[Lease], now: float, line: Line | None = None, numbers: int = 0) -> Leases:
         """As an earlier daemon granted them. What needs to be renewed has its whole time again.
 
-        Those in line, by number, stand where they stood; `numbers` have been given out.
+        Who stands in `line` goes on standing there; `numbers` have been given out.
         """
         found = cls()
         found.numbers = numbers
@@ -295,10 +297,25 @@ class Leases:
             found._put(lease)
             if lease.suspect or not lease.claim.party.run:
                 found._deadlines.set(lease.lease, now + lease.claim.ttl)
-        for number, claim in sorted((line or {}).items()):
-            compared = found.comparing(claim).all()
-            found._stand(number, claim, compared, compared.in_the_way)
+        if line is not None:
+            found._line = line
+            for _, claim in line.claims():
+                found._room.take(claim)
+                found._moved(claim.realm)
         return found
+
+    def again(self, leases: Iterable[Lease], now: float, back: Collection[int] = ()) -> Leases:
+        """The same when these are held, because nothing else could be written; as for `restored`.
+
+        Who stands in line stands where they stood, and so do those of who were taken from it that come `back`.
+        """
+        held = {lease.lease: lease for lease in leases}
+        return Leases.restored(held.values(), now, self._line.again(held, back), self.numbers)
+
+    def forget(self, leases: Iterable[Lease]) -> None:
+        """These are held no more, and that is on the disk: they will not be held again."""
+        for lease in leases:
+            self._going.remove(lease.lease, lease.claim)
 
     def _put(self, lease: Lease) -> None:
         if lease.lease not in self.held:
@@ -315,6 +332,7 @@ class Leases:
         if not own:
             del self._of_party[lease.claim.party.name]
         self._index.remove(lease.lease, lease.claim)
+        self._going.add(lease.lease, lease.claim)
         self._room.free(lease.claim)
         self._line.gone(lease.lease)
         self._moved(lease.claim.realm)

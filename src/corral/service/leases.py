@@ -50,6 +50,14 @@ class _Waiting:
     tickets: list[int]
 
 
+@dataclass(slots=True)
+class _Handing:
+    """Somebody who waited, and what they are granted."""
+
+    waiting: _Waiting
+    lease: Lease
+
+
 class LeaseService:
     """The use cases. One clock, that of the event loop, which nobody can set."""
 
@@ -65,7 +73,7 @@ class LeaseService:
         self._lost = LostBook()
         #: By their numbers in the line: those who wait, and those whose grant is being written.
         self._waiting: dict[int, _Waiting] = {}
-        self._handing: dict[int, _Waiting] = {}
+        self._handing: dict[int, _Handing] = {}
         self._comparisons = Comparisons(lambda: self._leases)
         self._watchers = LeaseWatchers(waits, self._compared, lambda: self._leases, self._cycle_of)
         self._timer: asyncio.TimerHandle | None = None
@@ -96,11 +104,13 @@ class LeaseService:
 
     def _line_up(self, held: Sequence[Lease]) -> None:
         """What is held is so again; who waits stands where they stood, also one whose grant could not be written."""
-        back = {number: one for number, one in self._handing.items() if not one.granted.done()}
-        self._handing = {}
+        written = {lease.lease for lease in held}
+        handing = self._handing
+        self._handing = {number: one for number, one in handing.items() if one.lease.lease in written}
+        gone = {number: one.waiting for number, one in handing.items() if number not in self._handing}
+        back = {number: waiting for number, waiting in gone.items() if not waiting.granted.done()}
         self._waiting = dict(sorted({**self._waiting, **back}.items()))
-        line = {number: waiting.claim for number, waiting in self._waiting.items()}
-        self._leases = Leases.restored(held, self._clock(), line=line, numbers=self._leases.numbers)
+        self._leases = self._leases.again(held, self._clock(), back)
         for number, waiting in back.items():
             try:
                 waiting.tickets = self._line_waits.begin(self._leases, number, waiting.claim)
@@ -210,13 +220,14 @@ class LeaseService:
     def _settle(self) -> None:
         """Give what is free to those who wait, in their order; who waits for others now is noted."""
         for number, claim, met in self._leases.next_in_line():
-            waiting = self._handing[number] = self._waiting.pop(number)
+            waiting = self._waiting.pop(number)
             self._line_waits.end(waiting.tickets)
             lease = self._leases.grant(claim, self._ledger.next_revision(), self._now(), self._clock())
+            handing = self._handing[number] = _Handing(waiting, lease)
             noted = self._lost.grant(lease, met)
             change = self._change(waiting.who, "lease.granted", put=[lease], about=[lease], noted=noted)
             written = self._ledger.submit(change)
-            self._background.spawn(self._hand_over(lease, number, written), name="hand a lease over")
+            self._background.spawn(self._hand_over(number, handing, written), name="hand a lease over")
         for number in self._leases.changed_waits():
             waiting = self._waiting[number]
             try:
@@ -227,20 +238,23 @@ class LeaseService:
         self._watchers.tell()
         self._wind()
 
-    async def _hand_over(self, lease: Lease, number: int, written: asyncio.Future[None]) -> None:
-        waiting = self._handing[number]
+    async def _hand_over(self, number: int, handing: _Handing, written: asyncio.Future[None]) -> None:
+        granted, lease = handing.waiting.granted, handing.lease
         try:
             await asyncio.shield(written)
         except CorralError as error:
-            # If all was read again, it is back in line, and goes on waiting.
-            if self._handing.pop(number, None) is not None and not waiting.granted.done():
-                waiting.granted.set_exception(error)
+            # If all was read again, it is back in line, and goes on waiting; or is granted it once more by now.
+            if self._handing.get(number) is handing:
+                del self._handing[number]
+                if not granted.done():
+                    granted.set_exception(error)
             return
         self._handing.pop(number, None)
-        if waiting.granted.done():  # whoever waited has gone, and wants it no more
+        self._leases.sure(number, lease.lease)
+        if granted.done():  # whoever waited has gone, and wants it no more
             await self._drop([lease], SUPERVISOR, "lease.released")
         else:
-            waiting.granted.set_result(lease)
+            granted.set_result(lease)
 
     async def until_free(self, claim: Claim, wait: float) -> None:
         """Return when a claim could be granted; `RefusedError` as for `acquire` if it is not so within the time.
@@ -331,7 +345,7 @@ class LeaseService:
         # Whoever speaks for the agent without being it, and without the token, takes it away from under it.
         is_taken = who.agent != party and token is None
         noted = self._lost.lose([found] if is_taken else [], self._now())
-        written = self._ledger.submit(self._change(who, "lease.released", drop=[found], about=[found], noted=noted))
+        written = self._submit(self._change(who, "lease.released", drop=[found], about=[found], noted=noted), [found])
         self._settle()
         await asyncio.shield(written)
         return held
@@ -369,7 +383,7 @@ class LeaseService:
             agent = self._registry.agents.get(_key(party))
             self._send_away(number, does_not_run(party.name, agent.state if agent is not None else "it is gone"))
         if gone or noted.drop:
-            self._submit(self._change(SUPERVISOR, "lease.released", drop=gone, about=gone, noted=noted))
+            self._submit(self._change(SUPERVISOR, "lease.released", drop=gone, about=gone, noted=noted), gone)
         if changed:
             suspects = [lease for lease in changed if lease.suspect]
             self._submit(self._change(SUPERVISOR, "lease.suspect", put=changed, about=suspects))
@@ -381,7 +395,7 @@ class LeaseService:
         gone = self._leases.expire(self._clock())
         if gone:
             noted = self._lost.lose(gone, self._now())
-            self._submit(self._change(SUPERVISOR, "lease.expired", drop=gone, about=gone, noted=noted))
+            self._submit(self._change(SUPERVISOR, "lease.expired", drop=gone, about=gone, noted=noted), gone)
             self._settle()
         self._wind()
 
@@ -401,14 +415,22 @@ class LeaseService:
         for lease in there:
             self._leases.release(lease.lease, lease.claim.party.name)
         if there:
-            written = self._ledger.submit(self._change(who, event, drop=there, about=there))
+            written = self._submit(self._change(who, event, drop=there, about=there), there)
             self._settle()
             await asyncio.shield(written)
 
-    def _submit(self, change: Change) -> None:
-        """Write down what happened by itself. If that fails, the state is read again, and it happens again, later."""
-        written = self._ledger.submit(change)
-        written.add_done_callback(lambda done: done.exception())
+    def _submit(self, change: Change, gone: Sequence[Lease] = ()) -> asyncio.Future[None]:
+        """Have a change written that takes these leases away. If that fails, the state is read again: they are held
+        again, and what happened by itself happens again, later.
+        """
+        leases, written = self._leases, self._ledger.submit(change)
+
+        def told(done: asyncio.Future[None]) -> None:
+            done.exception()  # whoever waits for it hears of it
+            leases.forget(gone)
+
+        written.add_done_callback(told)
+        return written
 
     # Telling
 

@@ -1,6 +1,7 @@
 """What is held, who waits, in which order it is given out, and when it goes by itself."""
 
 from dataclasses import replace
+from operator import itemgetter
 
 import pytest
 from hypothesis import given, settings
@@ -111,10 +112,33 @@ class TestTheLine:
         leases = Leases()
         held = grant(leases, claim("a", "x"), 1)
         first, second = leases.wait(claim("b", "x")), leases.wait(claim("c", "x"))
-        line = {second: claim("c", "x"), first: claim("b", "x")}
-        again = Leases.restored([held], 0.0, line=line, numbers=leases.numbers)
-        assert again.waited_for(second) == {"a", "b"}
+        again = leases.again([held], 0.0)
+        assert [again.waited_for(number) for number in (first, second)] == [{"a"}, {"a", "b"}]
         assert again.wait(claim("d", "x")) > second
+
+    def test_and_waits_for_what_went_though_that_could_not_be_written(self) -> None:
+        leases = Leases()
+        held, other = grant(leases, claim("a", "x"), 1), grant(leases, claim("a", "y"), 2)
+        leases.expire(10.0)
+        grant(leases, claim("b", "z"), 3)
+        number = leases.wait(claim("c", "x", "y", "z"))
+        leases.forget([other])  # that could be written
+        assert leases.waited_for(number) == {"b"}
+        again = leases.again([held], 10.0)
+        assert [one.lease for one in again.obstacles_of(number)] == [held]
+
+    def test_one_whose_grant_could_not_be_written_is_in_the_way_of_those_who_came_since(self) -> None:
+        leases = Leases()
+        held = grant(leases, claim("a", "x"), 1)
+        first = leases.wait(claim("b", "x"))
+        leases.release(held.lease, "a")
+        for _, wanted, _ in leases.next_in_line():
+            leases.grant(wanted, 2, 0.0, 0.0)
+        leases.release("l2", "b")
+        grant(leases, claim("d", "y"), 3)
+        second = leases.wait(claim("c", "x", "y"))
+        again = leases.again([held], 0.0, [first])
+        assert [again.waited_for(number) for number in (first, second)] == [{"a"}, {"a", "b"}]
 
     def test_a_shared_claim_waits_behind_an_exclusive_one_that_waits(self) -> None:
         leases = Leases()
@@ -241,6 +265,10 @@ class Machine(RuleBasedStateMachine):
         self.line: list[tuple[int, Claim]] = []
         self.token = 0
         self.now = 0.0
+        #: What is on the disk, what went since, and whose grants are not there yet.
+        self.disk: list[Lease] = []
+        self.gone: list[Lease] = []
+        self.handed: list[tuple[int, Claim, Lease]] = []
 
     def settle(self) -> None:
         for number, wanted, _ in self.leases.next_in_line():
@@ -248,13 +276,28 @@ class Machine(RuleBasedStateMachine):
             for _, earlier in self.line[:place]:
                 assert earlier.is_in_the_way_of(wanted) is None, "somebody was overtaken"
             del self.line[place]
-            self.give(wanted)
+            self.handed.append((number, wanted, self.give(wanted)))
 
-    def give(self, wanted: Claim) -> None:
+    def give(self, wanted: Claim) -> Lease:
         for lease in self.leases.held.values():
             assert lease.claim.is_in_the_way_of(wanted) is None, "it was given to two"
         self.token += 1
-        self.leases.grant(wanted, self.token, 0.0, self.now)
+        return self.leases.grant(wanted, self.token, 0.0, self.now)
+
+    @rule()
+    def written(self) -> None:
+        self.disk = list(self.leases.held.values())
+        self.leases.forget(self.gone)
+        for number, _, lease in self.handed:
+            self.leases.sure(number, lease.lease)
+        self.gone, self.handed = [], []
+
+    @rule()
+    def refused(self) -> None:
+        self.leases = self.leases.again(self.disk, self.now, [number for number, *_ in self.handed])
+        self.line = sorted([*self.line, *((number, wanted) for number, wanted, _ in self.handed)], key=itemgetter(0))
+        self.gone, self.handed = [], []
+        self.settle()
 
     @rule(
         party=st.sampled_from(["a", "b", "c"]),
@@ -275,7 +318,7 @@ class Machine(RuleBasedStateMachine):
     @rule(data=st.data())
     def release(self, data: st.DataObject) -> None:
         lease = data.draw(st.sampled_from(sorted(self.leases.held)))
-        self.leases.release(lease, self.leases.held[lease].claim.party.name)
+        self.gone.append(self.leases.release(lease, self.leases.held[lease].claim.party.name))
         self.settle()
 
     @precondition(lambda self: self.line)
@@ -291,7 +334,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(party=st.sampled_from(["a", "b", "c"]))
     def end(self, party: str) -> None:
-        self.leases.observe({}, [party], self.now)
+        self.gone += self.leases.observe({}, [party], self.now)[0]
         assert party not in {lease.claim.party.name for lease in self.leases.held.values()}
         self.settle()
 
@@ -300,15 +343,17 @@ class Machine(RuleBasedStateMachine):
         self.now += seconds
         for lease in self.leases.expire(self.now):
             assert lease.suspect or not lease.claim.party.run, "it was taken from somebody who may live"
+            self.gone.append(lease)
         self.settle()
 
     @invariant()
     def nobody_waits_for_nothing(self) -> None:
         for place, (number, wanted) in enumerate(self.line):
-            held = any(lease.claim.is_in_the_way_of(wanted) for lease in self.leases.held.values())
-            before = any(earlier.is_in_the_way_of(wanted) for _, earlier in self.line[:place])
-            assert held or before
-            assert self.leases.waited_for(number)
+            held = [lease.claim for lease in self.leases.held.values()]
+            before = [earlier for _, earlier in self.line[:place]]
+            in_the_way = [one for one in (*held, *before) if one.is_in_the_way_of(wanted)]
+            assert in_the_way
+            assert self.leases.waited_for(number) == {one.party.name for one in in_the_way}
 
     @invariant()
     def the_next_deadline_is_to_come(self) -> None:
