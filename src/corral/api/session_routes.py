@@ -14,6 +14,7 @@ from corral.api import answers, requests, session_answers
 from corral.api.lasting import Ending, Lasting
 from corral.api.session_answers import Line, SteerBody
 from corral.domain.errors import CorralError, DeniedError, WrongUseError
+from corral.service.lists import teams_seen
 from corral.service.resolve import find_agent, find_team
 from corral.service.sessions import LEFT, Joined, Joining, Sessions
 from corral.supervise.registry import Registry
@@ -49,14 +50,18 @@ class SessionApi:
 
     async def list_sessions(self, request: Request) -> Response:
         team, agent = requests.text(request, "team"), requests.text(request, "agent")
+        sight = requests.sight(request)
         if agent:
             found = find_agent(self._registry, team=team, agent=agent, cwd=requests.text(request, "cwd"))
-            team, agent = found.team, found.name
+            teams, agent = [found.team], found.name
         elif team:
-            team = find_team(self._registry, name=team).name
-        sessions = await self._sessions.listed(team, agent)
-        listed = await requests.sight(request).rows(sessions, lambda session: (session.team, session.agent))
-        return answers.json([session_answers.session(session) for session in listed])
+            teams = [find_team(self._registry, name=team).name]
+        else:
+            teams = await teams_seen(sight, self._registry)
+        asked = await self._sessions.listed(teams, agent, named=bool(team or agent))
+        sessions = [session for those in asked.answers.values() for session in those]
+        listed = await sight.rows(sessions, lambda session: (session.team, session.agent))
+        return answers.json_of_some([session_answers.session(session) for session in listed], asked.unknown)
 
     async def steer_session(self, request: Request) -> Response:
         order = await requests.body(request, SteerBody)

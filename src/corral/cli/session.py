@@ -7,7 +7,8 @@ from corral.cli.output import plain, say, write_json
 from corral.cli.ps import age
 from corral.cli.table import lines
 from corral.cli.targets import agent_and_team, here, one_agent
-from corral.client.answers import Record, ask, ask_for_list
+from corral.cli.unknown import remark_on_unknown
+from corral.client.answers import Record, ask, ask_for_list_of_known
 from corral.client.wire import target
 from corral.domain.session_modes import END, HANDOVER, MODERATE, MUTE, RELEASE, UNMUTE
 
@@ -20,16 +21,16 @@ def list_(invocation: Invocation) -> int:
     named = invocation.words("AGENT")
     team, agent = agent_and_team(invocation.text("team"), named[0] if named else None)
     parameters: list[tuple[str, str | None]] = [("team", team), ("agent", agent), ("cwd", here() if agent else None)]
-    sessions = ask_for_list(invocation.places, "GET", target("/v1/sessions", parameters))
+    sessions, unknown = ask_for_list_of_known(invocation.places, "GET", target("/v1/sessions", parameters))
+    rows = [row for session in sessions for row in _rows(session)]
     if invocation.json:
         write_json(sessions)
-        return 0
-    rows = [row for session in sessions for row in _rows(session)]
-    if rows:
+    elif rows:
         for line in lines([_HEADINGS, *rows]):
             say(line)
-    else:
+    elif not unknown:
         say("nobody shares a terminal through a keeper; corral attach --observe AGENT would")
+    remark_on_unknown(unknown)
     return 0
 
 

@@ -5,6 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import lru_cache
 
+#: No moment that is told is later, in unix seconds: it could not be written as a date.
+_LATEST = 1e11
+
+
+def can_be(seconds: float) -> bool:
+    """True of what somebody else says if it is a moment since 1970 that can be told."""
+    return 0.0 <= seconds < _LATEST  # of what is no number every comparison is false
+
 
 def timestamp(seconds: float) -> str:
     """Unix seconds as RFC 3339 in UTC, with milliseconds."""

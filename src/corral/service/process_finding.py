@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Sequence
 
 from corral.domain.errors import NotFoundError, UnavailableError
+from corral.domain.timestamps import can_be
 from corral.ports.processes import Process
 from corral.service.lists import Asked, ask_each
 from corral.service.process_owners import Owner, ProcessOwners
@@ -22,8 +23,6 @@ from corral.supervise.supervisor import Supervisor
 
 #: More processes than these nobody lists at once on a shared server: everybody waits while they are looked at.
 MOST_LISTED = 10_000
-#: No moment that is told is later, in unix seconds: it could not be written as a date.
-_LATEST = 1e11
 
 
 class ProcessFinding:
@@ -106,19 +105,13 @@ class ProcessFinding:
                 "listed",
                 "corral proc ls AGENT lists those of one agent; corral proc rm forgets those that have ended",
             )
-        if not all(map(_can_be, found)):
+        if not all(can_be(time) for one in found for time in (one.started_at, one.ended_at or 0.0)):
             raise UnavailableError(
                 f"the keeper of {users} tells of processes of {team} that cannot be: of a time there is not",
                 "is it another program? systemctl --user status corral-keeper.service, by that user, may tell",
             )
         members = self._registry.of_team(team)
         return [process for process in found if process.agent in members]
-
-
-def _can_be(process: Process) -> bool:
-    times = (process.started_at, process.ended_at or 0.0)
-    # Of what is no number every comparison is false.
-    return all(0.0 <= time < _LATEST for time in times)
 
 
 def no_process(process: str) -> NotFoundError:

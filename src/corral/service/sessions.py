@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -22,12 +22,14 @@ from corral.domain.foreign_words import as_told_to, foreign_words
 from corral.domain.notices import Notice
 from corral.domain.records import Agent, NewEvent, Who
 from corral.domain.session_modes import ACTIONS, END, MODES, OBSERVE
+from corral.domain.timestamps import can_be
 from corral.ports.dialogs import Peer
 from corral.ports.keeper import Keeper
 from corral.ports.sessions import SeatOrder, SessionOutput, SessionOver, SharedSession
 from corral.ports.store import Change, Item
 from corral.service.context import Context
 from corral.service.ledger import Ledger
+from corral.service.lists import Asked, ask_each
 from corral.service.people import must_be_a_person
 from corral.service.reaching import keeper_soon
 from corral.service.running import without_terminal_told
@@ -185,16 +187,22 @@ class Sessions:
         self._background.spawn(self._note_end(who, joined, attending, joined_at), name="note who leaves")
         return joined, shown
 
-    async def listed(self, team: str, agent: str) -> list[SharedSession]:
-        """The terminals that people share: of an agent, of a team, or all."""
-        teams = [team] if team else sorted(self._registry.teams)
-        found = []
-        for name in teams:
-            keeper = await keeper_soon(self._supervisor, name)
-            # A keeper is believed about the team that it was asked about, and about no other.
-            own = self._registry.of_team(name)
-            found += [one for one in await keeper.sessions(name) if one.team == name and one.agent in own]
-        return [session for session in found if not agent or session.agent == agent]
+    async def listed(self, teams: Sequence[str], agent: str, *, named: bool) -> Asked[Sequence[SharedSession]]:
+        """The terminals that people share, of these teams, or of an agent in the only one. `named`: see `ask_each`."""
+        return await ask_each(self._supervisor.keepers, teams, lambda team: self._of(team, agent), named=named)
+
+    async def _of(self, team: str, agent: str) -> Sequence[SharedSession]:
+        keeper = await keeper_soon(self._supervisor, team)
+        found = await keeper.sessions(team)
+        # A keeper is believed about the team that it was asked about, and about no other.
+        own = self._registry.of_team(team)
+        if not all(can_be(seat.since) for one in found for seat in one.seats):
+            users = " and ".join(self._supervisor.keepers.users(team))
+            raise UnavailableError(
+                f"the keeper of {users} tells of people at terminals of {team} since a time there is not",
+                "is it another program? systemctl --user status corral-keeper.service, by that user, may tell",
+            )
+        return [one for one in found if one.team == team and one.agent in own and agent in ("", one.agent)]
 
     async def steer(self, who: Who, peer: Peer, agent: Agent, action: str, person: str) -> SharedSession:
         """Do what a moderator wants; it is journalled."""

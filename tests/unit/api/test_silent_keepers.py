@@ -16,6 +16,7 @@ from corral.domain.policy import Question
 from corral.domain.port_blocks import Pool
 from corral.ports.processes import Process
 from corral.ports.resources import Listening
+from corral.ports.sessions import SeatShown, SharedSession
 from corral.ports.usage import Usage
 from corral.service import lists, process_finding
 from tests.support.records import PERSON
@@ -80,8 +81,9 @@ def test_lists_have_what_the_others_tell_and_say_what_is_not_known(
             for team, agent in (("shop", "a"), ("toys", "z"))
         }
         others = scene.keepers["ann"]
-        others.processes = others.listening = others.usage = way  # type: ignore[assignment,attr-defined]
+        others.processes = others.listening = others.usage = others.sessions = way  # type: ignore[assignment,attr-defined]
         scene.keeper.usage = _uses  # type: ignore[attr-defined]
+        scene.keeper.sessions = _shares  # type: ignore[attr-defined]
 
         processes, unknown = await listed(scene, "/v1/processes")
         assert [process["process_id"] for process in processes] == [own]
@@ -90,6 +92,10 @@ def test_lists_have_what_the_others_tell_and_say_what_is_not_known(
 
         used, unknown = await listed(scene, "/v1/ports")
         assert {port["port"]: bool(port["unknown"]) for port in used} == {first["shop"]: False, first["toys"]: True}
+        assert unknown[0]["why"].startswith(why)
+
+        sessions, unknown = await listed(scene, "/v1/sessions")
+        assert [(one["team"], one["agent"], one["seats"][0]["who"]) for one in sessions] == [("shop", "a", "ben")]
         assert unknown[0]["why"].startswith(why)
 
         (look,) = [line async for line in scene.stream("/v1/stats")]
@@ -105,6 +111,11 @@ def test_lists_have_what_the_others_tell_and_say_what_is_not_known(
     played(tmp_path, act, everything)
 
 
+async def _shares(team: str, since: float = 1.0) -> list[SharedSession]:
+    seat = SeatShown(id="s1", name="ben", mode="observe", since=since)
+    return [SharedSession(team=team, agent=agent, run="r", seats=[seat]) for agent in ("a", "z")]
+
+
 async def _uses(_: str) -> list[Usage]:
     return [Usage(agent="a", level="process", cpu_seconds=1.0, memory_current=4096, tasks=1)]
 
@@ -112,8 +123,10 @@ async def _uses(_: str) -> list[Usage]:
 def test_who_names_the_team_is_told_of_it_as_ever(tmp_path: Path) -> None:
     async def act(scene: Scene) -> None:
         scene.keepers["ann"].processes = _fails  # type: ignore[method-assign,assignment]
-        reply = await scene.ask("GET", "/v1/processes?team=toys")
-        assert (reply.status, reply.error["message"]) == (503, "the keeper (pid 7) does not answer")
+        scene.keepers["ann"].sessions = _fails  # type: ignore[attr-defined]
+        for target in ("/v1/processes?team=toys", "/v1/sessions?team=toys", "/v1/sessions?team=toys&agent=z"):
+            reply = await scene.ask("GET", target)
+            assert (reply.status, reply.error["message"]) == (503, "the keeper (pid 7) does not answer")
 
     played(tmp_path, act, everything)
 
@@ -178,6 +191,9 @@ def test_keepers_of_teams_that_may_not_be_seen_are_not_asked(tmp_path: Path) -> 
         assert (await scene.ask("GET", "/v1/processes/p0123456789")).status == 404
         (look,) = [line async for line in scene.stream("/v1/stats")]
         assert look["stats"][0]["team"] == "shop"
+        scene.keeper.sessions, scene.keepers["ann"].sessions = _shares, _never  # type: ignore[attr-defined]
+        sessions, unknown = await listed(scene, "/v1/sessions")
+        assert ([session["team"] for session in sessions], unknown) == (["shop"], [])
         assert not [verb for verb, _ in scene.keepers["ann"].asked if verb in ("processes", "listening", "usage")]
 
     played(tmp_path, act, lambda question: question.on.team != "toys")
@@ -192,6 +208,18 @@ def test_a_process_is_found_though_anothers_keeper_is_silent(tmp_path: Path) -> 
         # Of one that nobody tells of, nobody can say that it is not there.
         reply = await scene.ask("GET", "/v1/processes/p0123456789")
         assert (reply.status, "toys" in reply.error["message"]) == (503, True)
+
+    played(tmp_path, act, everything)
+
+
+@pytest.mark.parametrize("since", [1e300, float("nan"), -1.0])
+def test_terminals_that_are_shared_since_no_time_are_told_as_not_known(tmp_path: Path, since: float) -> None:
+    async def act(scene: Scene) -> None:
+        scene.keeper.sessions = _shares  # type: ignore[attr-defined]
+        scene.keepers["ann"].sessions = lambda team: _shares(team, since)  # type: ignore[attr-defined]
+        sessions, unknown = await listed(scene, "/v1/sessions")
+        assert [session["team"] for session in sessions] == ["shop"]
+        assert "the keeper of ann tells of" in unknown[0]["why"]
 
     played(tmp_path, act, everything)
 
