@@ -4,6 +4,7 @@ import os
 from binascii import a2b_base64, b2a_base64
 
 from corral.cli.command import Invocation
+from corral.cli.foreign import Harmless
 from corral.cli.output import plain, remark, write_bytes
 from corral.cli.proc_stream import blocking, pages
 from corral.cli.raw_terminal import ENDING, RawTerminal
@@ -60,7 +61,9 @@ def _begun(invocation: Invocation, whose: list[tuple[str, str | None]], mode: st
 def _attended(places: "Places", terminal: RawTerminal, exchange: Exchange, mode: str) -> "tuple[int, str]":
     detach = DetachKeys()
     attention = _Attention(terminal, exchange, detach, mode)
-    shown = _Watched() if mode == OBSERVE else bytes
+    # It comes from a program of whoever is watched, which need not be the keeper that it should be. Who drives has to
+    # have all of it, and trusts that person as somebody does who logs in to their machine.
+    shown = Harmless() if mode == OBSERVE else bytes
     for record in pages(exchange, attention.wait):
         if "output" in record:
             terminal.paint(shown(a2b_base64(str(record["output"]))))
@@ -73,25 +76,6 @@ def _attended(places: "Places", terminal: RawTerminal, exchange: Exchange, mode:
     if attention.left:
         return 0, ""
     raise stream_was_cut(places)
-
-
-class _Watched:
-    """What somebody sees who only watches: nothing that would have their terminal answer, or do more than show.
-
-    It comes from a program of whoever is watched, which need not be the keeper that it should be. Who drives has to
-    have all of it, and trusts that person as somebody does who logs in to their machine.
-    """
-
-    def __init__(self) -> None:
-        import codecs
-
-        from corral.domain.safe_output import SafeOutput
-
-        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._feed = SafeOutput().feed
-
-    def __call__(self, output: bytes) -> bytes:
-        return self._feed(self._decode(output)).encode("utf-8", "replace")
 
 
 class _Attention:

@@ -4,6 +4,7 @@ import os
 import sys
 
 from corral.cli.command import AGENTS, SECONDS, TEAM, Argument, Command, Invocation, Option
+from corral.cli.foreign import Foreign
 from corral.cli.output import is_utf8, remark, say, write_bytes, write_json
 from corral.cli.proc_attention import Attention, EndedBySignalError, own_terminal_size
 from corral.cli.proc_stream import TIMED_OUT, TimeIsUpError, code_of, content, number, pages, remark_on_trouble
@@ -176,9 +177,10 @@ def _followed(whose: Whose, process: str, attention: Attention) -> tuple[Record,
     """Write out what the command writes until it has ended: the last heard of it, and how much was not kept."""
     answer = begin(whose.places, "GET", whose.about(process, "/output", ("follow", "1"), ("encoding", "base64")))
     end, cursor, omitted = None, 0, 0
+    write = write_bytes if attention.raw else Foreign()
     try:
         for record in pages(answer, attention.wait):
-            write_bytes(content(record))
+            write(content(record))
             cursor = number(record, "next")
             omitted += number(record, "omitted_bytes")
             if not record.get("running"):
@@ -219,8 +221,8 @@ COMMAND = Command(
     description=(
         "The command runs as the agent's own would: in its workspace, with its environment, as its user and in its\n"
         "containment. With -c it is a line for bash, otherwise a program and its arguments. What it prints is shown\n"
-        "as it comes, errors and all, and the exit code is its own. It reads nothing unless --stdin says so. Ctrl-C\n"
-        "interrupts it, a second one ends it.\n"
+        "as it comes, errors and all, as proc output shows it, and the exit code is its own. It reads nothing unless\n"
+        "--stdin says so. Ctrl-C interrupts it, a second one ends it.\n"
         "A command that has not ended after --timeout goes on in the background: the exit code is 124, and its id is\n"
         "told. With --background, or if a line ends in &, that is so from the start. corral proc looks after it."
     ),

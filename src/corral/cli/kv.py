@@ -4,6 +4,7 @@ import os
 import sys
 
 from corral.cli.command import INTEGER, TEAM, Argument, Command, Invocation, Option
+from corral.cli.foreign import Foreign
 from corral.cli.output import json_line, plain, say, write_bytes, write_json
 from corral.cli.table import lines
 from corral.cli.team_targets import of_team
@@ -33,7 +34,7 @@ def get(invocation: Invocation) -> int:
         write_json(answer)
         return 0
     data = _bytes(answer)
-    write_bytes(data)
+    Foreign()(data)
     if sys.stdout.isatty() and not data.endswith(b"\n"):
         say("")
     return 0
@@ -198,7 +199,10 @@ COMMAND = Command(
         Command(
             "kv get",
             "print the value of a key",
-            description="Prints the value byte for byte. Exit code 3 if there is none.",
+            description=(
+                "Prints the value byte for byte; a terminal gets only what shows something. Exit code 3 if there is\n"
+                "none."
+            ),
             examples=(("corral kv get build/status", "the value"),),
             arguments=(_KEY,),
             options=(TEAM,),

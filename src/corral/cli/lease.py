@@ -4,7 +4,7 @@ import os
 
 from corral.cli.command import AGENTS, INTEGER, SECONDS, TEAM, Argument, Command, Invocation, Option
 from corral.cli.meant_paths import remark_on_paths
-from corral.cli.output import plain, say, write_bytes, write_json
+from corral.cli.output import plain, say, shown_json, write_bytes, write_json
 from corral.cli.proc_targets import Whose, whose
 from corral.cli.several import to_each
 from corral.cli.table import lines, on_one_line
@@ -90,7 +90,7 @@ def check(invocation: Invocation) -> int:
     body = b"".join(os.fsencode(path) + b"\0" for path in paths)
     answer = ask_unparsed(of.places, "POST", of.request("/v1/leases/check"), body)
     if invocation.json:
-        write_bytes(answer + b"\n")
+        write_bytes(shown_json(answer) + b"\n")
     return 0
 
 

@@ -3,6 +3,7 @@
 import sys
 
 from corral.cli.command import AGENTS, COUNT, MOMENT, TEAM, Argument, Command, Invocation, Option
+from corral.cli.foreign import Foreign
 from corral.cli.log_lines import CleanLines, Lines, RawPieces
 from corral.cli.output import json_line, paint, remark, say, takes_colour, write_bytes, write_json
 from corral.cli.progress import strings
@@ -67,6 +68,8 @@ class _Writer:
         self._prefixed = prefixed
         self._colour = takes_colour(sys.stdout)
         self._tints: dict[str, str] = {}
+        #: By agent: what one has not finished is not another's.
+        self._streams: dict[tuple[object, object], Foreign] = {}
 
     def __call__(self, entries: list[Record]) -> None:
         if not entries:
@@ -74,11 +77,17 @@ class _Writer:
         if self._json:
             write_bytes(b"".join(map(json_line, entries)))
         elif self._raw:
-            write_bytes("".join(str(entry["text"]) for entry in entries).encode("utf-8", "replace"))
+            for entry in entries:
+                self._foreign(entry)
         else:
             for entry in entries:
                 say(self._prefix(str(entry["agent"])) + str(entry["text"]))
             sys.stdout.flush()
+
+    def _foreign(self, entry: Record) -> None:
+        whose = entry.get("team"), entry.get("agent")
+        write = self._streams.get(whose) or self._streams.setdefault(whose, Foreign())
+        write(str(entry["text"]).encode("utf-8", "replace"))
 
     def _prefix(self, agent: str) -> str:
         if not self._prefixed:
@@ -103,7 +112,7 @@ def _screens(invocation: Invocation) -> int:
         if len(agents) > 1:
             say(f"── {answer.get('team')}/{answer.get('agent')} ──")
         for line in strings(answer.get("lines")):
-            say(line)
+            Foreign()(line.encode("utf-8", "replace") + b"\n")
     return 0
 
 
@@ -115,7 +124,8 @@ COMMAND = Command(
         "the last state is left. Without AGENT it is the whole team, a line prefixed by the agent that printed it.\n"
         "For programs that paint the whole screen, --screen shows it as it is now. With --json: JSON lines with\n"
         "team, agent, time (unix seconds) and text. Values that env in corral.toml gives an agent may be secrets, and\n"
-        "are ******** there, also with --raw; very short ones are not."
+        "are ******** there, also with --raw; very short ones are not. A terminal gets of --raw and --screen only\n"
+        "what shows something: nothing that would have it answer, fill the clipboard or rename a window."
     ),
     examples=(
         ("corral logs builder-1", f"its last {DEFAULT_LINES} lines"),

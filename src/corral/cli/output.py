@@ -89,7 +89,16 @@ def json_line(document: object) -> bytes:
 
     text = json.dumps(document, ensure_ascii=False)
     # A name that is no UTF-8 is a lone surrogate here; escaped, the document stays valid.
-    return (text if is_utf8(text) else json.dumps(document)).encode("utf-8") + b"\n"
+    return shown_json((text if is_utf8(text) else json.dumps(document)).encode("utf-8")) + b"\n"
+
+
+def shown_json(document: bytes) -> bytes:
+    """The same document without control characters. JSON has escaped those of ASCII; others act on a terminal too."""
+    if document.isascii() and b"\x7f" not in document:
+        return document
+    import re
+
+    return re.sub(rb"\x7f|\xc2[\x80-\x9f]", lambda found: b"\\u00%02x" % found[0][-1], document)
 
 
 def is_utf8(text: str) -> bool:

@@ -43,7 +43,8 @@ class Attention:
         self._deadline = None if seconds is None else time.monotonic() + seconds
         #: The descriptor that is read for the process; None once there is nothing more to read.
         self._source = _STDIN if feeds else None
-        self._raw = raw
+        #: Our terminal is the process's, key by key.
+        self.raw = raw
         self._terminal: list[object] | None = None
         self._handlers: dict[int, object] = {}
         self._wakeup_before = -1
@@ -65,7 +66,7 @@ class Attention:
             os.set_blocking(descriptor, False)
         self._handlers = {number: signal.signal(number, _nothing) for number in _SIGNALS}
         self._wakeup_before = signal.set_wakeup_fd(self._wakes, warn_on_full_buffer=False)
-        if self._raw:
+        if self.raw:
             import termios
             import tty
 
@@ -112,7 +113,7 @@ class Attention:
                 break
             poll.unregister(self._writing.fileno())
             self._written(self._writing)
-        return None if self._source is None or self._raw else self._given
+        return None if self._source is None or self.raw else self._given
 
     def _turn(self, answer: Exchange) -> bool:
         """Deal with what comes next; True if it is more of the answer."""
@@ -174,7 +175,7 @@ class Attention:
             raise KeyboardInterrupt
 
     def _resize(self) -> None:
-        size = own_terminal_size() if self._raw else None
+        size = own_terminal_size() if self.raw else None
         if size is not None:
             self.tell("/resize", ("columns", str(size[0])), ("rows", str(size[1])))
 

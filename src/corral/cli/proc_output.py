@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from corral.cli.command import COUNT, INTEGER, PROCESSES, SECONDS, Argument, Command, Invocation, Option
+from corral.cli.foreign import Foreign
 from corral.cli.output import json_line, remark, write_bytes, write_json
 from corral.cli.proc_stream import (
     LONGEST_POLL,
@@ -77,7 +78,7 @@ def _what_is_there(
     patterns: tuple[tuple[str, str | None], ...],
 ) -> Record:
     """Write out what there is, or the last lines of it; the last page of it."""
-    kept = b""
+    kept, write = b"", Foreign()
     while True:
         parameters = (("after", str(cursor)), ("encoding", "base64"), *patterns)
         waited = ("wait", None if wait is None else repr(wait))
@@ -85,12 +86,12 @@ def _what_is_there(
         page = ask(of.places, "GET", path, seconds=(wait or 0.0) + ANSWER_SECONDS)
         data, wait = content(page), None
         if lines is None:
-            write_bytes(data)
+            write(data)
         else:
             kept = _last_lines(kept + data, lines)
         behind, cursor = cursor, number(page, "next")
         if cursor == behind or cursor >= number(page, "bytes"):
-            write_bytes(kept)
+            write(kept)
             return page
 
 
@@ -110,10 +111,10 @@ def _followed(
     until = dict(patterns)["until"]
     parameters = (("after", str(number(last, "next"))), ("follow", "1"), ("encoding", "base64"), *patterns)
     answer = begin(of.places, "GET", of.about(process, "/output", *parameters))
-    came = False
+    came, write = False, Foreign()
     try:
         for record in pages(answer, blocking if seconds is None else _within(seconds)):
-            write_bytes(content(record))
+            write(content(record))
             if record.get("trouble") != last.get("trouble"):
                 remark_on_trouble(record)
             last, came = record, True
@@ -154,7 +155,8 @@ OUTPUT = Command(
         "All that is kept, from the beginning or from --after on. Output and errors are one stream, as they came. Of\n"
         "very much output the beginning and the end are kept; a line in between says how many bytes were left out.\n"
         "Reading takes nothing away: two readers get the same. With --json, next is where to go on from, and output\n"
-        "that is no UTF-8 comes as base64. If output is not recorded, as on a full disk, standard error says so.\n"
+        "that is no UTF-8 comes as base64. If output is not recorded, as on a full disk, standard error says so. A\n"
+        "file or a pipe gets every byte; a terminal only what shows something, nothing that would have it answer.\n"
         "Patterns are RE2 and are looked for in single lines. --until ends with the first line that matches: the exit\n"
         "code is 1 if the command ended without one, and 124 if --wait was too short."
     ),

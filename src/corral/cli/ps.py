@@ -141,9 +141,9 @@ def run(invocation: Invocation) -> int:
 
         raise_refusal(response)
     if as_json:
-        from corral.cli.output import write_bytes
+        from corral.cli.output import shown_json, write_bytes
 
-        write_bytes(response.body.rstrip(b"\n") + b"\n")
+        write_bytes(shown_json(response.body.rstrip(b"\n")) + b"\n")
         return 0
     try:
         agents = [Agent(line) for line in response.body.decode("utf-8").split("\n") if line]

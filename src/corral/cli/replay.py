@@ -5,7 +5,7 @@ import time
 
 from corral.cli.amounts import size as shown_size
 from corral.cli.command import AGENTS, FILES, MOMENT, NUMBER, TEAM, Argument, Command, Invocation, Option
-from corral.cli.output import plain, remark, say, write_bytes, write_json
+from corral.cli.output import plain, remark, say, shown_json, write_bytes, write_json
 from corral.cli.ps import age
 from corral.cli.table import lines
 from corral.cli.targets import absolute, here, one_agent
@@ -135,7 +135,7 @@ def _exported(header: Record, events: "list[Event]", file: str) -> int:
     content = json.dumps(header, ensure_ascii=False).encode() + b"\n"
     content += b"".join(asciicast.event(*event) for event in events)
     if file == "-":
-        write_bytes(content)
+        write_bytes(shown_json(content))
         return 0
     path = absolute(file)
     again = ", written over what was there" if os.path.lexists(path) else ""

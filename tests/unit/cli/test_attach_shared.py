@@ -2,7 +2,7 @@
 
 import base64
 
-from corral.cli.attach_shared import _Watched
+from corral.cli.foreign import Harmless
 from corral.cli.session import _rows, _unmuted
 from tests.support.instance import Instance
 from tests.unit.cli.terminal import run_on_terminal
@@ -11,7 +11,7 @@ from tests.unit.client.fake_daemon import FakeDaemon, document, refusal, stream
 
 
 def test_who_watches_is_asked_for_nothing_and_given_nothing_but_a_picture() -> None:
-    shown = _Watched()
+    shown = Harmless()
     said = b"\x1b[?1049h\x1b[c\x1b[>q\x1b]52;c;cm0gLXJm\x07\x1b[1;31m\xe2\x9c"
     assert shown(said) == b"\x1b[?1049h\x1b[1;31m"
     assert shown(b"\x93 done\x1b[?2004h\x1b[6") == "✓ done".encode()
