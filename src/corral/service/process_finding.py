@@ -41,17 +41,23 @@ class ProcessFinding:
         """Whose it is, as far as is remembered."""
         return self._owners.get(process)
 
-    async def owner_before(self, process: str) -> Owner | None:
-        """Whose it is already, for somebody who would start one of that id.
+    async def look_for(self, process: str) -> bool:
+        """Find out whose an id of somebody's choice is, as far as keepers tell. True if that had to be waited for."""
+        if not self._supervisor.keepers.shared or self._owners.get(process) is not None:
+            return False
+        if self._first_look is None:
+            # Once, by whoever comes first: all wait for that, and nobody for a keeper that is silent then.
+            look = self.of_each(sorted({team for team, _ in self._not_seen}), "", named=False)
+            self._first_look = asyncio.ensure_future(look)
+        has_to_wait = not self._first_look.done()
+        await asyncio.shield(self._first_look)
+        return has_to_wait
+
+    def owner_before(self, process: str) -> Owner | None:
+        """Whose it is already, for somebody who would start one of that id, after `look_for`.
 
         `NotFoundError` if that is two agents: as of any id that is another's.
         """
-        if self._supervisor.keepers.shared and self._owners.get(process) is None:
-            if self._first_look is None:
-                # Once, by whoever comes first: all wait for that, and nobody for a keeper that is silent then.
-                look = self.of_each(sorted({team for team, _ in self._not_seen}), "", named=False)
-                self._first_look = asyncio.ensure_future(look)
-            await asyncio.shield(self._first_look)
         if self._owners.is_contested(process):
             raise no_process(process)
         return self._owners.get(process)

@@ -68,10 +68,14 @@ class Processes:
         A command that has not ended when time is up goes on. `NotFoundError` for an id that is another agent's.
         """
         process_orders.check(wanted)
+        # An id that is made here is nobody's.
+        has_waited = bool(wanted.process) and await self._known.look_for(wanted.process)
         if agent.state == states.UNKNOWN:
             # A keeper may just have died, and the next one sees the agent again: it is looked for first.
             async with self._supervisor.lock(agent.team):
                 await self._supervisor.be_certain(agent.team)
+            has_waited = True
+        if has_waited:
             await may_go_on()
             agent = self._registry.agent(agent.team, agent.name)
         must_run(
@@ -112,7 +116,7 @@ class Processes:
 
     async def _start(self, who: Who, agent: Agent, wanted: Wanted, plan: Plan, patience: Patience) -> Execution:
         order = plan.order
-        owner = await self._known.owner_before(order.process)
+        owner = self._known.owner_before(order.process)
         if owner is None:
             # Written before it is so: a command may be over before anybody hears that it began.
             about = {"process": order.process, **process_orders.fingerprint(wanted)}

@@ -2,14 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from corral.domain import states
 from corral.ports.processes import Process
-from corral.service import lists
+from corral.service import authority, lists
 from corral.service.process_finding import ProcessFinding
+from tests.support.records import PERSON
 from tests.unit.api.deciding import Scripted, decided
 from tests.unit.api.process_scene import started
 from tests.unit.api.scene import Reply, Scene
@@ -58,6 +61,42 @@ def test_whose_it_is_may_ask_for_it_again(tmp_path: Path) -> None:
         assert (again.status, len(scene.keeper.played)) == (200, 1)
 
     played(tmp_path, act)
+
+
+@pytest.mark.parametrize("meanwhile", ["the right is gone", "the agent was stopped"])
+def test_who_waits_for_the_keepers_to_be_asked_is_decided_about_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    monkeypatch.setattr(authority, "_FRESH_SECONDS", 0.0)
+    may = [True]
+
+    async def act(scene: Scene) -> None:
+        await mine(scene)
+        asked = asyncio.Event()
+
+        async def silent(team: str, agent: str) -> list[Process]:
+            asked.set()
+            await asyncio.Event().wait()
+            return []
+
+        scene.keepers["ann"].processes = silent  # type: ignore[method-assign]
+        before = len(scene.keeper.played)
+        order = {"argv": ["job"], "background": True}
+        waiting = asyncio.ensure_future(scene.exec("agent=a", process_id="p0123456789", **order))
+        await asked.wait()
+        # Nobody waits for that whose id is made by the daemon.
+        assert (await scene.exec("agent=a", **order)).status == 200
+        assert not waiting.done()
+        if meanwhile == "the right is gone":
+            may[0] = False
+        else:
+            agent = replace(scene.registry.agent("shop", "a"), state=states.STOPPED)
+            await scene.registry.commit(PERSON, agents=[agent])
+        code = "not_found" if meanwhile == "the right is gone" else "failed"
+        assert (await waiting).error["code"] == code
+        assert len(scene.keeper.played) == before + 1
+
+    decided(tmp_path, Scripted(lambda question: may[0] or not question.on.team), act, several=True)
 
 
 def test_one_that_was_taken_while_a_keeper_was_silent_is_nobodys_without_an_agent(tmp_path: Path) -> None:
