@@ -22,7 +22,7 @@ from corral.domain.errors import CorralError, DeniedError, UnauthorisedError, ou
 from corral.domain.health import NOT_CHECKED
 from corral.domain.lifecycle import stays_stopped
 from corral.domain.records import Agent, Event
-from corral.domain.states import LIVE, PAUSED, RUNNING, STOPPED
+from corral.domain.states import LIVE, PAUSED, RUNNING, STOPPED, UNKNOWN
 from corral.domain.timestamps import timestamp
 from corral.service.progress import Progress, Tell
 from corral.service.stats import WHOLE_TEAM, Stat
@@ -281,7 +281,7 @@ def agent_object(registry: Registry, agent: Agent, *, hidden: bool = False) -> d
         "command": [] if hidden else agent.command,
         "processes": registry.processes.get(agent.key, 0),
         "exit_code": agent.exit_code,
-        "reason": agent.reason,
+        "reason": "" if hidden and _quotes(agent) else agent.reason,
         "prompt": agent.prompt_state,
         "terminal": agent.terminal,
         "kind": agent.kind,
@@ -295,7 +295,7 @@ def agent_object(registry: Registry, agent: Agent, *, hidden: bool = False) -> d
         "crashes": agent.crashes,
         "health": registry.health[agent.key].word if agent.key in registry.health else NOT_CHECKED,
         "stuck_since": timestamp(agent.stuck_since) if agent.stuck_since else None,
-        "notices": [*registry.notices(agent.key), *registry.notices((agent.team, ""))],
+        "notices": [] if hidden else [*registry.notices(agent.key), *registry.notices((agent.team, ""))],
     }
 
 
@@ -348,13 +348,13 @@ def _row(registry: Registry, agent: Agent, *, hidden: bool) -> str:
             str(agent.restarts),
             agent.containment,
             _one_field(agent.workspace),
-            _one_field(_told_reason(agent)),
+            _one_field(_told_reason(agent, hidden=hidden)),
             _one_field(agent.containment_why),
             str(registry.processes.get(agent.key, 0)),
             does.about,
             _one_field(_HIDDEN if hidden and does.evidence else does.evidence),
-            _joined(registry.notices(agent.key)),
-            _joined(registry.notices((agent.team, ""))),
+            _told_notices(registry.notices(agent.key), hidden=hidden),
+            _told_notices(registry.notices((agent.team, "")), hidden=hidden),
             _HIDDEN if hidden and agent.last_words else _joined(agent.last_words.splitlines()[-_LAST_LINES:]),
             agent.kind,
             "ready" if is_ready(agent) else "",
@@ -374,9 +374,22 @@ def _whose(registry: Registry, agent: Agent) -> str:
     return f"{agent.user} ({owner})" if owner and agent.user not in ("", owner) else owner
 
 
-def _told_reason(agent: Agent) -> str:
+def _quotes(agent: Agent) -> bool:
+    """Whether the reason of its state may quote what it was to run, or what it or its check printed: any may, but for
+    why nobody can tell how it is."""
+    return bool(agent.reason) and agent.state != UNKNOWN
+
+
+def _told_reason(agent: Agent, *, hidden: bool) -> str:
     """The reason of its state, for people: how one ended that came to its end by itself is none that anybody needs."""
-    return agent.reason if agent.state != STOPPED or stays_stopped(agent) else ""
+    if agent.state == STOPPED and not stays_stopped(agent):
+        return ""
+    return _HIDDEN if hidden and _quotes(agent) else agent.reason
+
+
+def _told_notices(notices: Sequence[str], *, hidden: bool) -> str:
+    """What a person should know now. It quotes checks, ways to tell people, and their output."""
+    return _HIDDEN if hidden and notices else _joined(notices)
 
 
 def _joined(texts: Sequence[str]) -> str:

@@ -116,7 +116,11 @@ class Agent(Told, frozen=True):
     fork_of: Annotated[str, Meta(description="the agent that it was forked from; empty for one of the file")]
     last_words: Annotated[str, Meta(description="what it said last, if it ended by itself and is not started anew yet")]
     hidden: Annotated[
-        bool, Meta(description="who asks may not read it: `command`, `activity_evidence` and `last_words` are left out")
+        bool,
+        Meta(
+            description="who asks may not read it: `command`, `activity_evidence`, `last_words` and `notices` are left"
+            " out, and `reason`, but for that of `unknown`"
+        ),
     ]
     crashes: Annotated[int, Meta(description="how often in a row it ended without a run that lasted")]
     health: Annotated[str, Meta(description="what its check says: unknown, starting, healthy or unhealthy; or empty")]
