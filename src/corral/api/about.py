@@ -16,6 +16,7 @@ import msgspec
 from starlette.requests import Request
 
 from corral.api import requests
+from corral.domain.errors import WrongUseError
 from corral.domain.policy import Target
 from corral.service.authority import Asking
 from corral.service.resolve import Roster
@@ -55,15 +56,20 @@ class Case:
     body: requests.Body | None = None
     #: What had to be waited for before the passes began: where a process is.
     place: tuple[str, str] | None = None
+    #: And the name of the team that the file in the body declares; empty if it declares none.
+    declares: str = ""
 
     def text(self, name: str) -> str:
         """A query parameter, as handlers read it."""
         return requests.text(self.request, name)
 
     def texts(self, name: str) -> list[str]:
-        """All values of one."""
+        """All values of one that names something; there are at most `requests.MOST_NAMED`."""
         query: bytes = self.request.scope["query_string"]
-        return parse_qs(query.decode("latin-1"), keep_blank_values=True).get(name, [])
+        found = parse_qs(query.decode("latin-1"), keep_blank_values=True).get(name, [])
+        if len(found) > requests.MOST_NAMED:
+            raise WrongUseError(f"{name} is given {len(found)} times: {requests.MOST_NAMED} at most", "name fewer")
+        return found
 
     def order(self, kind: type[_B]) -> _B:
         """The body."""

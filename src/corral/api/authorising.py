@@ -39,7 +39,7 @@ from corral.api.about_table import (
 from corral.api.auditing import acts, target
 from corral.api.endpoint import STREAM, Endpoint
 from corral.api.lasting import LEFT, Ending, Flow
-from corral.api.meant import place_of
+from corral.api.meant import declared_by, place_of
 from corral.api.router import Handler
 from corral.api.ruling import Ruling, actor, denied, rows
 from corral.api.said import is_in_body, order_of, said
@@ -54,6 +54,7 @@ from corral.service.processes import Processes
 from corral.service.resolve import Roster
 from corral.service.seen import Seen
 from corral.service.sight import AskedSight
+from corral.service.spec_files import SpecFiles
 
 #: The rule of what no policy was asked about, because there is no such thing, or the request cannot be understood.
 NOT_ASKED = "not_asked"
@@ -65,12 +66,19 @@ class Authorising:
     """Puts the decision around handlers, and the trail around both."""
 
     def __init__(
-        self, authority: Authority, audit: Audit | None, registry: Roster, processes: Processes, table: Table
+        self,
+        authority: Authority,
+        audit: Audit | None,
+        registry: Roster,
+        processes: Processes,
+        files: SpecFiles,
+        table: Table,
     ) -> None:
         self._authority = authority
         self._audit = audit
         self._registry = registry
         self._processes = processes
+        self._files = files
         self._finders = table.finders
 
     def __call__(self, endpoint: Endpoint, handler: Handler) -> Handler:
@@ -149,7 +157,15 @@ class Authorising:
         """For the questions about a request."""
         return Asking(self._authority, requests.caller(request))
 
-    def case(self, verb: str, request: Request, asking: Asking, body: object, place: tuple[str, str] | None) -> Case:
+    def case(
+        self,
+        verb: str,
+        request: Request,
+        asking: Asking,
+        body: object,
+        place: tuple[str, str] | None,
+        declares: str,
+    ) -> Case:
         """For a finder."""
         return Case(
             verb=verb,
@@ -159,7 +175,12 @@ class Authorising:
             everything=self._registry,
             body=body if isinstance(body, requests.Body) else None,
             place=place,
+            declares=declares,
         )
+
+    async def declared(self, body: object, asking: Asking) -> str:
+        """See `Case.declares`."""
+        return await declared_by(body, asking, self._files)
 
     async def place(self, request: Request, asking: Asking) -> tuple[str, str] | None:
         """Whose the process of a request is; None if nobody knows it, or the request says so itself."""
@@ -186,6 +207,7 @@ class _Request:
         #: Whether the body was read, or could not be.
         self._is_read = False
         self._place: tuple[str, str] | None = None
+        self._declares = ""
         #: Under which trace id it is in the trail that it was not done; empty if it is not there.
         self._noted = ""
         #: The query as it came: the handler's is another, and passes look at this.
@@ -237,6 +259,7 @@ class _Request:
             await self._asking.settled(self._must_be_somebody)
         if decides_by_body:
             await self._read_body()
+            self._declares = await self._around.declared(self._body, self._asking)
         if self._verb in PROCESSES:
             self._place = await self._around.place(self._request, self._asking)
         ruling = await self._ruling()
@@ -277,7 +300,9 @@ class _Request:
         """One pass: what it is about, and what is decided about that."""
         self._request.scope["query_string"] = self._query
         asking = self._asking
-        about = self._finder(self._around.case(self._verb, self._request, asking, self._body, self._place))
+        about = self._finder(
+            self._around.case(self._verb, self._request, asking, self._body, self._place, self._declares)
+        )
         asked = [(on, facts) for facts in (about.facts, *about.more_facts) for on in about.on]
         return Ruling(
             about,

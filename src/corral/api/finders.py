@@ -10,9 +10,9 @@ from corral.api import requests
 from corral.api.about import About, Case
 from corral.api.daemon_bodies import FixesBody
 from corral.api.session_answers import SteerBody
-from corral.api.team_bodies import ChosenBody, DownBody, ForkBody, UpBody
+from corral.api.team_bodies import ChosenBody, DownBody, ForkBody
 from corral.domain import names
-from corral.domain.errors import DeniedError, NotFoundError, WrongUseError
+from corral.domain.errors import DeniedError, NotFoundError
 from corral.domain.policy import DRIVE, OBSERVE, TEAM, Target
 from corral.service.journal import never_had
 from corral.service.resolve import find_agent, find_agents, find_asking, find_team
@@ -219,12 +219,8 @@ def down(case: Case) -> About:
 
 def up(case: Case) -> About:
     """The body has the text of a corral.toml. A team that is not there belongs to whoever has it started."""
-    from corral.domain import spec
-
-    order = case.order(UpBody)
-    try:
-        name = spec.parse(order.text, order.file).name
-    except WrongUseError:
+    name = case.declares
+    if not name:
         return own(case)  # the handler says what is wrong
     if name in case.everything.teams:
         return About(on=(case.target(name),))
@@ -240,5 +236,7 @@ def _of_caller(case: Case, name: str) -> Target:
 
 def fixes(case: Case) -> About:
     """The body tells of teams and agents that something was healed of; to tell it is the host's."""
+    if not case.allows(_HOST):
+        return host(case)
     named = {(fix.team, fix.agent): None for fix in case.order(FixesBody).fixes if fix.team}
     return About(on=(_HOST, *(case.target(*key) for key in named)))

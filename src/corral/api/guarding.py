@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 def authorising(services: Services, authority: Authority) -> Authorising:
     """The decision around every handler, and the trail around both."""
-    return Authorising(authority, services.audit, services.registry, services.processes, _table(services))
+    return Authorising(
+        authority, services.audit, services.registry, services.processes, services.up.files, _table(services)
+    )
 
 
 def meant(services: Services) -> Meant:
     """What requests are about, for the trail of a daemon that does not decide."""
-    return Meant(services.registry, services.processes, _table(services), SOCKET_RULE)
+    return Meant(services.registry, services.processes, services.up.files, _table(services), SOCKET_RULE)
 
 
 def _table(services: Services) -> Table:

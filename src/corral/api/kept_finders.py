@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import msgspec
 
@@ -105,9 +106,8 @@ class KeptFinders:
     def writing(self, case: Case) -> About:
         """A message, from one mailbox to some: the sender is asked about, and the team of every agent that gets it."""
         about, order = self.mailbox(case), case.order(MessageBody)
-        to = msg_parties.recipients(
-            order.to, sender=_party(case, about), team=lambda: _team(case, about), known=self._known(case)
-        )
+        own_team = cache(lambda: _team(case, about))
+        to = msg_parties.recipients(order.to, sender=_party(case, about), team=own_team, known=self._known(case))
         # An answer that names nobody goes to who wrote what it answers, however long ago that was allowed.
         told = to or self._answered(_party(case, about), order.reply_to)
         teams = {party.partition("/")[0]: None for party in told if "/" in party}

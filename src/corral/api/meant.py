@@ -16,6 +16,7 @@ from corral.api.about import Case
 from corral.api.about_table import BODIES, PROCESSES, Table
 from corral.api.endpoint import Endpoint
 from corral.api.ruling import rows
+from corral.api.team_bodies import UpBody
 from corral.api.telling import Rows
 from corral.domain.errors import CorralError, NotFoundError
 from corral.domain.policy import Decision, Question
@@ -23,14 +24,16 @@ from corral.ports.policy import NoFacts
 from corral.service.authority import Asking, Authority
 from corral.service.processes import Processes
 from corral.service.resolve import Roster
+from corral.service.spec_files import SpecFiles
 
 
 class Meant:
     """Finds it. `rule` is that of all entries."""
 
-    def __init__(self, roster: Roster, processes: Processes, table: Table, rule: str) -> None:
+    def __init__(self, roster: Roster, processes: Processes, files: SpecFiles, table: Table, rule: str) -> None:
         self._roster = roster
         self._processes = processes
+        self._files = files
         self._finders = table.finders
         self._authority = Authority(_Open(), NoFacts())
         self._decision = Decision(allow=True, rule=rule, reason="")
@@ -53,6 +56,7 @@ class Meant:
                 everything=self._roster,
                 body=order,
                 place=place,
+                declares=await declared_by(order, asking, self._files),
             )
             about = finder(case)
         except CorralError:
@@ -71,6 +75,11 @@ async def place_of(
     except NotFoundError:
         return None
     return found.team, found.agent
+
+
+async def declared_by(order: object, asking: Asking, files: SpecFiles) -> str:
+    """The name of the team that the file in a body declares; empty if it declares none, or there is no file in it."""
+    return await files.name(asking.who.user, order.text, order.file) if isinstance(order, UpBody) else ""
 
 
 class _Open:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from corral.api.requests import Body
+from corral.api.requests import MOST_NAMED, Body
 
 
 class MessageBody(Body, frozen=True):
@@ -16,7 +16,8 @@ class MessageBody(Body, frozen=True):
     to: Annotated[
         tuple[str, ...],
         Meta(
-            description="AGENT, TEAM/AGENT, @PERSON, role:TABLE or all; none with `reply_to` means the sender of that"
+            max_length=MOST_NAMED,
+            description="AGENT, TEAM/AGENT, @PERSON, role:TABLE or all; none with `reply_to` means the sender of that",
         ),
     ] = ()
     subject: Annotated[str, Meta(description="what it is about, in one line of at most 200 bytes")] = ""

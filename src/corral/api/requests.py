@@ -31,6 +31,8 @@ MAX_EXEC_BODY = 24 * 1024 * 1024
 #: The names of events, with a few stars among the letters.
 _EVENT_PATTERN = re.compile(r"(?=[^*]*(?:\*[^*]*){0,3}\Z)[a-z0-9_.*-]{1,60}")
 _MOST_EVENT_PATTERNS = 20
+#: Agents, or recipients, that a request may name: as many as a team has. Each is looked up before anything is decided.
+MOST_NAMED = 1000
 #: No query is remembered that is longer.
 _SHORT_QUERY = 300
 #: Under which name the server notes in the state of a request which user asks, and by which connection.

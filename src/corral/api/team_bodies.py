@@ -7,7 +7,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from corral.api.requests import Body
+from corral.api.requests import MOST_NAMED, Body
+
+#: Names of agents.
+Names = Annotated[list[str], Meta(max_length=MOST_NAMED)]
 
 
 class UpBody(Body, frozen=True):
@@ -15,7 +18,7 @@ class UpBody(Body, frozen=True):
 
     file: str
     text: str
-    agents: list[str] = msgspec.field(default_factory=list)
+    agents: Names = msgspec.field(default_factory=list)
     restart_changed: bool = False
     dry_run: bool = False
     wait: Annotated[float | None, Meta(description="seconds to wait for agents that are pending")] = None
@@ -37,7 +40,7 @@ class ChosenBody(Body, frozen=True):
 
     team: str | None = None
     cwd: str = ""
-    agents: list[str] = msgspec.field(default_factory=list)
+    agents: Names = msgspec.field(default_factory=list)
     all: bool = False
 
 

@@ -38,7 +38,7 @@ def recipients(words: Sequence[str], *, sender: str, team: Callable[[], str], kn
     """
     found: dict[str, None] = {}
     nobody: list[str] = []
-    for word in words:
+    for word in dict.fromkeys(words):
         parties = _meant(word, sender, team, known)
         if not parties:
             nobody.append(word)

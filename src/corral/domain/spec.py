@@ -150,6 +150,7 @@ __all__ = [
     "differences",
     "fingerprint",
     "fingerprints",
+    "name_in",
     "parse",
     "split_differences",
 ]
@@ -188,6 +189,7 @@ _SYSTEMD_ALIASES = {
     "disabled": "off", "false": "off", "never": "off", "no": "off", "none": "off",
     "on": "auto", "try": "auto", "yes": "auto", "prefer": "auto",
 }  # fmt: skip
+_BYTE_ORDER_MARK = "\ufeff"
 _AGENTS_EXAMPLE = '[agents.builder] with command = ["claude"]'
 
 
@@ -200,7 +202,7 @@ def parse(text: str, file: str) -> TeamSpec:
     """
     if not os.path.isabs(file) or "\0" in file:
         raise BadSpecError(f"{file[:200]!r} is not the absolute path of a file", "name it from / on")
-    text = text.removeprefix("\ufeff")
+    text = text.removeprefix(_BYTE_ORDER_MARK)
     directory = os.path.normpath(os.path.dirname(file))
     problems = Problems(file, text)
     root = Table(problems, (), load(text, file))
@@ -252,6 +254,18 @@ def parse(text: str, file: str) -> TeamSpec:
         recording=recording,
         group_access=group_access,
     )
+
+
+def name_in(text: str, file: str) -> str:
+    """The name of the team that `text` declares, as `parse` reads it and whatever else is wrong; empty if there is none
+    that a team can have.
+    """
+    try:
+        team = load(text.removeprefix(_BYTE_ORDER_MARK), file).get("team")
+    except BadSpecError:
+        return ""
+    name = team.get("name") if isinstance(team, dict) else None
+    return name if isinstance(name, str) and names.is_valid(name) else ""
 
 
 def _team_table(root: Table, directory: str) -> Table | None:

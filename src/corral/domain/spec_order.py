@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from corral.domain.spec_model import AgentSpec
-from corral.domain.spec_problems import did_you_mean
 from corral.domain.spec_table import Table, type_word
 
 _EXAMPLE = 'after = ["db"]'
@@ -36,7 +35,7 @@ def settle_order(agents: Table, specs: Sequence[AgentSpec]) -> tuple[AgentSpec, 
         for name in spec.after:
             if name not in meant and (spec.declared_as, name) not in reported:
                 reported.add((spec.declared_as, name))
-                close = did_you_mean(name, meant)
+                close = agents.problems.meant(name, meant)
                 remedy = f"did you mean '{close}'?" if close else f"the agents are {', '.join(by_table)}"
                 _wrong(agents, spec, f"there is no agent {name}", remedy)
         after = (other for name in spec.after for other in meant.get(name, ()))

@@ -10,6 +10,8 @@ from corral.domain.spec_lines import Path, lines_of
 
 #: A file with more mistakes than this is not a corral.toml with mistakes; the rest is only counted.
 MAX_SHOWN = 100
+#: Behind so many mistakes a file is read no further: each takes its time, and a file may have any number.
+MAX_FOUND = 1000
 _LONGEST_WORD = 60
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -40,9 +42,18 @@ class Problems:
         self._file = file
         self._text = text
         self._found: list[tuple[Path, str, str]] = []
+        self._guessed = 0
 
     def add(self, path: Path, message: str, remedy: str) -> None:
+        """Collect a mistake; raises as `raise_if_any` if there are too many to go on."""
         self._found.append((path, message, remedy))
+        if len(self._found) > MAX_FOUND:
+            self.raise_if_any()
+
+    def meant(self, word: str, allowed: Iterable[str], aliases: Mapping[str, str] | None = None) -> str:
+        """As `did_you_mean`, of as many words as mistakes are told of: comparing takes long with many `allowed`."""
+        self._guessed += 1
+        return did_you_mean(word, allowed, aliases) if self._guessed <= MAX_SHOWN else ""
 
     def raise_if_any(self) -> None:
         """Raise one BadSpecError that tells of all problems, in the order of their lines."""
@@ -56,14 +67,15 @@ class Problems:
                 for path, message, remedy in found[:MAX_SHOWN]
             ],
             left_out=max(0, len(found) - MAX_SHOWN),
+            is_all=len(found) <= MAX_FOUND,
         )
 
 
-def bad_spec(problems: list[Problem], left_out: int = 0) -> BadSpecError:
-    """The error that reports `problems`, all of one file."""
+def bad_spec(problems: list[Problem], left_out: int = 0, *, is_all: bool = True) -> BadSpecError:
+    """The error that reports `problems`, all of one file; `left_out` is how many more there are, at least."""
     messages = [str(problem) for problem in problems]
     if left_out:
-        messages.append(f"{problems[0].file}: and {left_out} more")
+        messages.append(f"{problems[0].file}: and {'' if is_all else 'at least '}{left_out} more")
     if len(problems) == 1:
         remedy = problems[0].remedy
     else:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from corral.domain.spec_lines import Path
-from corral.domain.spec_problems import Problems, did_you_mean, one_of, shown, shown_path
+from corral.domain.spec_problems import Problems, one_of, shown, shown_path
 
 T = TypeVar("T", str, int, float, bool, list[object], dict[str, object])
 
@@ -50,7 +50,7 @@ class Table:
         for key in self.data:
             if key in known:
                 continue
-            meant = did_you_mean(key, known, aliases)
+            meant = self.problems.meant(key, known, aliases)
             if elsewhere and key in elsewhere:
                 remedy = f"it belongs below {elsewhere[key]}"
             elif meant:
@@ -87,7 +87,7 @@ class Table:
         value = self.take(key, str, f'{key} = "{example or default}"')
         if value is None or value in words:
             return value or default
-        meant = did_you_mean(value, words, aliases)
+        meant = self.problems.meant(value, words, aliases)
         hint = f"did you mean '{meant}'? " if meant else ""
         self.wrong(key, f"{shown(value)} {wrong}", f"{hint}It is {one_of(words)}")
         return default

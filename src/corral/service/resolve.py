@@ -93,7 +93,7 @@ def find_agents(
         return chosen, list(registry.of_team(chosen.name))
     if not agents:
         raise WrongUseError("which agents?", "name them, or take all of them with --all")
-    records = [find_agent(registry, team=team, agent=name, cwd=cwd) for name in agents]
+    records = [find_agent(registry, team=team, agent=name, cwd=cwd) for name in dict.fromkeys(agents)]
     teams = {record.team for record in records}
     if len(teams) > 1:
         raise WrongUseError(f"these agents are in several teams: {', '.join(sorted(teams))}", "one team at a time")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from corral import repository
-from corral.domain import lifecycle, plan, spec, states
+from corral.domain import lifecycle, plan, states
 from corral.domain.attendance import is_person
 from corral.domain.errors import CorralError, RefusedError
 from corral.domain.plan import Step
@@ -21,6 +21,7 @@ from corral.service.fork import Fork
 from corral.service.merge_book import MergeBook
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Tell
+from corral.service.spec_files import SpecFiles
 from corral.service.team_names import must_be_of
 from corral.service.turn import MayGoOn, as_decided
 from corral.service.up_limits import adjust
@@ -48,6 +49,8 @@ class Up:
         self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
+        #: Reads them, also for who decides about requests.
+        self.files = SpecFiles()
 
     async def __call__(
         self,
@@ -98,7 +101,7 @@ class Up:
         tell: Tell,
         may_go_on: MayGoOn,
     ) -> UpResult:
-        team = spec.parse(text, file)
+        team = await self.files.team(who.user, text, file)
         owner = who.user if self._supervisor.keepers.shared else ""
         async with self._supervisor.lock(team.name), self._supervisor.keepers.claimed(team.name, owner):
             await may_go_on()

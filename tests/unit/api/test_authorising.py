@@ -1,6 +1,7 @@
 """What a request is decided about is what it is done to, however it is spelt; who may not see a thing finds none."""
 
 import asyncio
+import threading
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from corral.domain import spec
 from corral.domain.audit_filter import Wanted
 from corral.domain.policy import Caller, Decision, Question, Target
 from corral.domain.records import NewEvent
@@ -301,6 +303,61 @@ def test_a_team_that_another_started_first_is_not_adjusted(tmp_path: Path, monke
     policy = Scripted(own)
     decided(tmp_path, policy, act, facts)
     assert [on.owner for on in policy.about("up")] == [ME, "ann"]
+
+
+def test_a_file_that_is_denied_is_read_for_its_name_alone_once_and_beside_everybody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    name_in = spec.name_in
+
+    def noted(text: str, file: str) -> str:
+        read.append(threading.get_ident())
+        return name_in(text, file)
+
+    monkeypatch.setattr(spec, "name_in", noted)
+    monkeypatch.setattr(spec, "parse", lambda *_: pytest.fail("nobody may have it started, and it was read"))
+    text = '[team]\nname = "toys"\n[agents.a]\n' + "".join(f"comand{i} = 1\n" for i in range(2000))
+
+    async def act(scene: Scene) -> None:
+        reply = await scene.ask("POST", "/v1/up", {"file": "/n/corral.toml", "text": text})
+        assert (reply.status, reply.error["code"]) == (403, "denied")
+
+    policy = Scripted(lambda question: question.verb != "up")
+    decided(tmp_path, policy, act)
+    assert {(on.team, on.owner) for on in policy.about("up")} == {("toys", "ann")}
+    assert len(read) == 1
+    assert threading.get_ident() not in read
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/pause", {"team": "shop", "agents": ["a"] * 1001}),
+        ("/v1/messages", {"text": "t", "to": ["a"] * 1001}),
+        ("/v1/logs?team=shop&" + "&".join(["agent=a"] * 1001), None),
+    ],
+)
+def test_nobody_has_more_names_looked_up_than_a_team_has(tmp_path: Path, path: str, body: object) -> None:
+    async def act(scene: Scene) -> None:
+        reply = await scene.ask("GET" if body is None else "POST", path, body)
+        assert (reply.status, reply.error["code"]) == (400, "wrong_use"), reply.body
+
+    decided(tmp_path, Scripted(lambda _: True), act)
+
+
+def test_what_somebody_who_may_not_heal_says_was_healed_is_not_gone_through(tmp_path: Path) -> None:
+    policy = Scripted(lambda question: question.verb != "note_fixes")
+
+    async def act(scene: Scene) -> None:
+        fixes = [
+            {"check": "c", "subject": "s", "message": "m", "fixed": True, "team": f"t{i}", "agent": "a"}
+            for i in range(100)
+        ]
+        assert (await scene.ask("POST", "/v1/doctor/fixes", {"fixes": fixes})).status == 403
+
+    decided(tmp_path, policy, act)
+    assert {on.kind for on in policy.about("note_fixes")} == {"host"}
 
 
 def test_targets_say_whose_something_is(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """A file of 1 MiB, however it is made, is told what is wrong with it in bounded time and with a bounded answer."""
 
+import difflib
 import time
 from collections.abc import Callable
 
 import pytest
 
 from corral.domain.errors import BadSpecError
-from corral.domain.spec import MAX_BYTES, parse
+from corral.domain.spec import MAX_BYTES, name_in, parse
 
 TEAM = '[team]\nname = "shop"\n'
 #: Some three times what the slowest takes on a small machine; what this must catch takes minutes or a crash.
@@ -63,3 +64,44 @@ def test_no_count_makes_more_agents_than_a_team_can_have() -> None:
     text = numbered(TEAM, lambda number: f"[agents.a{number}]\ncommand='x'\ncount=1000\n")
     with pytest.raises(BadSpecError, match="more than 1000 agents"):
         parse(text, "/home/ann/shop/corral.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        numbered(TEAM + "[agents.a]\n", "comand{} = 1\n".format),
+        TEAM + "".join(f'[agents.a{n}]\ncommand = "x"\nafter = ["b{n}", "c{n}"]\n' for n in range(1000)),
+    ],
+    ids=["keys", "agents"],
+)
+def test_what_was_meant_is_guessed_for_as_many_words_as_mistakes_are_told_of(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guessed: list[str] = []
+
+    def guess(word: str, *_: object, **__: object) -> list[str]:
+        guessed.append(word)
+        return []
+
+    monkeypatch.setattr(difflib, "get_close_matches", guess)
+    with pytest.raises(BadSpecError, match="and at least 901 more") as caught:
+        parse(text, "/home/ann/shop/corral.toml")
+    assert len(guessed) <= 100
+    assert (len(caught.value.details["problems"]), caught.value.details["left_out"]) == (100, 901)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (TEAM, "shop"),
+        ("\ufeff" + TEAM + "[agents.a]\nnothing = 1\n", "shop"),
+        ('[team]\nname = "Shop!"', ""),
+        ("[team]\nname = 1", ""),
+        ("[team]", ""),
+        ('team = "shop"', ""),
+        ("[team", ""),
+        (TEAM + "\ud800", ""),
+    ],
+)
+def test_the_name_alone_is_read_whatever_else_is_wrong(text: str, name: str) -> None:
+    assert name_in(text, "/home/ann/shop/corral.toml") == name
