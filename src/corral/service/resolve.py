@@ -1,4 +1,9 @@
-"""Which team, which agents does a person mean?"""
+"""Which team, which agents does a person mean?
+
+Where a team is says whoever started it. So on a server that people share a directory, or a file, means a team of the
+caller's own person alone, and a name without a team means what is their own first: what somebody else has started
+changes nothing about what their commands mean.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,10 @@ class Roster(Protocol):
 
     @property
     def teams(self) -> Mapping[str, Team]: ...
+
+    @property
+    def own(self) -> Mapping[str, Team]:
+        """Those of them that are of the same person as whoever asks; of an instance of one person, all."""
 
     @property
     def agents(self) -> Mapping[tuple[str, str], Agent]: ...
@@ -38,30 +47,39 @@ def find_team(registry: Roster, *, name: str = "", file: str = "", cwd: str = ""
             raise NotFoundError(f"no team {name} is up", f"teams that are up: {up}")
         return team
     if file:
-        for team in registry.teams.values():
-            if team.file == file:
-                return team
-        for agent in registry.agents.values():
-            # A worktree has the file of its team too, under another path.
-            if _has_worktree(agent) and cwd and _is_within(cwd, agent.workspace):
-                return registry.teams[agent.team]
-        raise NotFoundError(f"no team of {file} is up", "corral ps shows what is up")
+        return _of_file(registry, file, cwd)
     here = _around(registry, cwd)
-    if len(here) == 1:
-        return here[0]
     if not registry.teams:
         raise NotFoundError("no team is up", "corral up starts one")
-    if not here and len(registry.teams) == 1:
-        return next(iter(registry.teams.values()))
-    choices = ", ".join(team.name for team in here or registry.teams.values())
-    raise WrongUseError(f"which team? there are: {choices}", "name it with --team, or go to its directory")
+    meant = here or list((registry.own or registry.teams).values())
+    if len(meant) == 1:
+        return meant[0]
+    choices = ", ".join(team.name for team in meant)
+    remedy = "name it with --team, or go to its directory" if registry.own else "name it with --team"
+    raise WrongUseError(f"which team? there are: {choices}", remedy)
+
+
+def _of_file(registry: Roster, file: str, cwd: str) -> Team:
+    own = registry.own
+    for team in own.values():
+        if team.file == file:
+            return team
+    for agent in registry.agents.values():
+        # A worktree has the file of its team too, under another path.
+        if agent.team in own and _has_worktree(agent) and cwd and _is_within(cwd, agent.workspace):
+            return own[agent.team]
+    others = ", ".join(team.name for team in registry.teams.values() if team.file == file)
+    if others:
+        raise NotFoundError(f"no team of yours of {file} is up", f"somebody else's is named with --team: {others}")
+    raise NotFoundError(f"no team of {file} is up", "corral ps shows what is up")
 
 
 def find_agent(registry: Roster, *, team: str, agent: str, cwd: str) -> Agent:
-    """The agent of that name in the named team, in the team around `cwd`, or the only agent of that name."""
+    """The agent of that name in the named team, the only one of that name, or the one in the team around `cwd`."""
     if team:
         return registry.agent(find_team(registry, name=team).name, agent)
-    found = registry.named(agent)
+    known, own = registry.named(agent), registry.own
+    found = [record for record in known if record.team in own] or known
     if len(found) == 1:
         return found[0]
     if not found:
@@ -103,15 +121,16 @@ def find_agents(
 
 
 def _around(registry: Roster, cwd: str) -> list[Team]:
-    """Teams whose directory, or the worktree of an agent of theirs, is `cwd` or above it; only the nearest."""
+    """Own teams whose directory, or the worktree of an agent of theirs, is `cwd` or above it; only the nearest."""
     if not cwd:
         return []
-    places = [(team.directory, team.name) for team in registry.teams.values()]
-    places += [(agent.workspace, agent.team) for agent in registry.agents.values() if _has_worktree(agent)]
+    own = registry.own
+    places = [(team.directory, team.name) for team in own.values()]
+    places += [(one.workspace, one.team) for one in registry.agents.values() if one.team in own and _has_worktree(one)]
     inside = [(len(directory), team) for directory, team in places if _is_within(cwd, directory)]
     nearest = max(inside, default=(0, ""))[0]
     names = dict.fromkeys(team for length, team in inside if length == nearest)
-    return [registry.teams[name] for name in names]
+    return [own[name] for name in names]
 
 
 def _has_worktree(agent: Agent) -> bool:

@@ -43,6 +43,13 @@ class Seen:
         self.teams: Mapping[str, Team] = _Those(everything.teams, self._sees_team)
         self.agents: Mapping[tuple[str, str], Agent] = _Those(everything.agents, lambda key: asking.sees(*key))
 
+    @property
+    def own(self) -> Mapping[str, Team]:
+        """See the protocol."""
+        owner = self._asking.itself.owner
+        target = self._asking.authority.target
+        return {name: team for name, team in self.teams.items() if owner and target(name).owner == owner}
+
     def named(self, name: str) -> list[Agent]:
         """See the protocol."""
         return [agent for agent in self._everything.named(name) if self._asking.sees(*agent.key)]

@@ -97,6 +97,11 @@ class Registry:
         )
         return {agent.name: agent for agent in agents}
 
+    @property
+    def own(self) -> dict[str, Team]:
+        """See `service.resolve.Roster`. Who asks is not known here: whose they are is known where it is decided."""
+        return self.teams
+
     def activity(self, key: tuple[str, str]) -> Activity:
         """What an agent does now, as far as is known."""
         return self._activity.get(key, NOT_KNOWN)

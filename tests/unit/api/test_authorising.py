@@ -89,7 +89,7 @@ def test_one_agent_is_decided_about_as_its_handler_finds_it(
         ({"agents": ["z"]}, 403),
         ({"agents": ["z"], "team": "toys"}, 403),
         ({"all": True, "team": "toys"}, 403),
-        ({"all": True, "cwd": "/y/z"}, 403),
+        ({"all": True, "cwd": "/y/z"}, 200),  # a directory of somebody else's team says nothing; the only own one
         ({"agents": ["a", "z"]}, 400),  # of two teams
         ({"agents": []}, 400),
         ({"agents": ["nobody"]}, 404),
@@ -108,7 +108,7 @@ def test_agents_named_in_a_body_are_decided_about_one_by_one(
     notes = decided(tmp_path, policy, act)
     assert notes[0].allowed is (status == 200)
     asked = {on.agent for on in policy.about("pause")}
-    wanted = body.get("agents") or {"shop": ["a", "b"]}.get(str(body.get("team")), ["z"])
+    wanted = body.get("agents") or {"toys": ["z"]}.get(str(body.get("team")), ["a", "b"])
     if status in (200, 403):
         assert asked == set(wanted)  # type: ignore[call-overload]
         # An entry each, and if it was allowed another for what came of it, of the same trace.
