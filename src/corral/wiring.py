@@ -13,7 +13,7 @@ from functools import partial
 
 from corral import hosting
 from corral.client.absence import reached_elsewhere
-from corral.domain.errors import CorralError
+from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.host_names import HOME, MEMBERS, RUNTIME
 from corral.listening import BACKLOG, listen
 from corral.peer import uid_of, user_id
@@ -30,6 +30,8 @@ _TAKE_OVER_SECONDS = 10.0
 
 def run_daemon(ready_fd: int | None, members: str | None = None, *, decides: bool = False) -> int:
     """Run the daemon of the instance that the environment names, until it is told to end.
+
+    One whose socket was removed ends by itself, and that is `UnavailableError`: whoever runs it is to start another.
 
     With `members`, a group, it is the daemon of a shared server: its members are in that group, and a policy
     decides what each may do. `decides` has one of a single person ask a policy and keep a trail as well, for the bench.
@@ -281,6 +283,11 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         watching = asyncio.get_running_loop().create_task(
             hosting.when_gone(places.daemon_socket, identity, server.end), name="watch the socket"
         )
+
+        def end_watch() -> None:
+            watching.cancel()  # who ends for another reason does not miss the socket
+
+        server.before_shutdown(end_watch)
         about = {"pid": os.getpid(), "version": __version__}
         await registry.observe((), [NewEvent(event="daemon.started", data=about)])
         await supervisor.begin()
@@ -293,7 +300,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         log.info("serving %s for instance %s", served, store.instance)
         hosting.say_ready(ready_fd)
         await server.serve(sockets=[listening])
-        watching.cancel()
+        unreached = watching.done() and not watching.cancelled()
         hosting.unlink_own(places.daemon_socket, identity)
         await looking_after.end()
         tasks.end()
@@ -305,6 +312,8 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         await services.processes.settled()
         await registry.observe((), [NewEvent(event="daemon.stopped", data=about)])
         log.info("ended; %d teams stay up", len(registry.teams))
+        if unreached:
+            raise UnavailableError(f"{places.daemon_socket} is gone, so nobody could reach this daemon any more")
     finally:
         if network is not None:
             await network.close()

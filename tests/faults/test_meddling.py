@@ -3,11 +3,13 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from corral.domain.errors import UnavailableError
 from tests.faults.support.population import kill_keeper
 from tests.faults.support.teams import IDLE, down, ps, toml
 from tests.support.instance import Instance
@@ -152,6 +154,22 @@ def test_a_runtime_directory_that_was_cleared_heals(instance: Instance) -> None:
     instance.run("daemon", "start")
     assert (ps(instance)["a"]["state"], ps(instance)["a"]["pid"]) == ("running", pid)
     down(instance)
+
+
+def test_a_daemon_without_its_socket_ends_with_a_code_that_has_it_started_again(instance: Instance) -> None:
+    often = "from corral import hosting; hosting._SOCKET_CHECK_SECONDS = 0.1; from corral.cli.main import main; main()"
+    path = os.path.join(instance.runtime, "daemon.sock")
+
+    def ending(end: Callable[[subprocess.Popen[bytes]], None]) -> int:
+        daemon = subprocess.Popen(
+            [sys.executable, "-c", often, "daemon", "run"], env=instance.environment(), stderr=subprocess.DEVNULL
+        )
+        wait_for(lambda: os.path.exists(path), what="its socket")
+        end(daemon)
+        return daemon.wait(20)
+
+    assert ending(lambda daemon: os.unlink(path)) == UnavailableError.exit_code
+    assert ending(lambda daemon: daemon.terminate()) == 0
 
 
 def _runs(pid: int) -> bool:

@@ -144,7 +144,7 @@ def test_a_member_who_names_no_instance_means_the_hosts(own_directory: Path, mon
 def test_nobody_starts_the_daemon_of_a_host_but_its_service_manager() -> None:
     with pytest.raises(UnavailableError) as absent:
         ensure_daemon(Places(host_names.HOME, host_names.RUNTIME))
-    assert absent.value.remedy == "sudo systemctl start corral.service"
+    assert absent.value.remedy.startswith("sudo systemctl start corral.service; journalctl")
 
 
 @pytest.mark.parametrize("abstract", [False, True])

@@ -8,7 +8,7 @@ from corral.cli import boot_unit
 from corral.cli.command import INTEGER, Command, Invocation, Option
 from corral.cli.output import remark, say, write_json
 from corral.cli.table import lines
-from corral.client.absence import error_of_absence, how_to_start, nothing_is_up, unreachable_daemon
+from corral.client.absence import error_of_absence, how_to_start, how_to_start_again, nothing_is_up, unreachable_daemon
 from corral.client.answers import Record, ask, ask_present_daemon
 from corral.client.wire import DaemonAbsentError, somebody_listens
 from corral.domain.errors import NotFoundError, UnavailableError
@@ -70,7 +70,7 @@ def status(invocation: Invocation) -> int:
             write_json({"running": False})
         message = meaning.message if isinstance(meaning, UnavailableError) else "the daemon is not running"
         places = invocation.places
-        remedy = how_to_start(places) if places.of_host else "corral daemon start, or corral up"
+        remedy = how_to_start_again(places) if places.of_host else "corral daemon start, or corral up"
         raise NotFoundError(message, remedy) from None
     if invocation.json:
         write_json({"running": True, **health})
@@ -152,7 +152,10 @@ STATUS = Command(
 RUN = Command(
     "daemon run",
     "run the daemon in the foreground",
-    description="For a service manager, or to watch it work. ctrl-c stops it; the agents stay up.",
+    description=(
+        "For a service manager, or to watch it work. ctrl-c stops it; the agents stay up. Exit code 6 if its socket\n"
+        "was removed: then it ends by itself, since nobody could reach it, and another one is to be started."
+    ),
     examples=(
         ("corral daemon run", "run it here until ctrl-c"),
         ("corral daemon run --host corral-members", "what corral.service of a shared server does"),

@@ -73,7 +73,14 @@ def reached_elsewhere(places: "Places") -> UnavailableError | None:
 
 def how_to_start(places: "Places") -> str:
     """The command that starts the daemon, by whom it is started."""
-    return "sudo systemctl start corral.service" if places.of_host else "corral daemon start"
+    return f"sudo systemctl start {host_names.SERVICE}" if places.of_host else "corral daemon start"
+
+
+def how_to_start_again(places: "Places") -> str:
+    """As `how_to_start`, of one that should be there and is not: it may have ended as it started, and would again."""
+    how = how_to_start(places)
+    # Only the daemon of a shared server ends with words that go elsewhere than to whoever starts it.
+    return f"{how}; journalctl --unit {host_names.SERVICE} says why it ended" if places.of_host else how
 
 
 def error_of_absence(places: "Places") -> CorralError:
@@ -84,7 +91,12 @@ def error_of_absence(places: "Places") -> CorralError:
     if pid is not None:
         return UnavailableError(
             f"the daemon (pid {pid}) is alive, but its socket {places.daemon_socket} is gone or not there yet",
-            f"it ends by itself within ten seconds, then: {how_to_start(places)}",
+            "it ends by itself within ten seconds, "
+            + (
+                f"and systemd starts another ({host_names.SERVICE})"
+                if places.of_host
+                else f"then: {how_to_start(places)}"
+            ),
         )
     if _is_closed(places) and not places.of_host:
         return UnavailableError(
@@ -95,4 +107,4 @@ def error_of_absence(places: "Places") -> CorralError:
     if nothing_is_up(places):
         return NotFoundError("no team is up", "corral up starts the team of a corral.toml")
     what = "daemon of this host is not running; agents" if places.of_host else "daemon is not running; its agents"
-    return UnavailableError(f"the {what} may be", how_to_start(places))
+    return UnavailableError(f"the {what} may be", how_to_start_again(places))

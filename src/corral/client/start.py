@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from corral.client.absence import reached_elsewhere
+from corral.client.absence import how_to_start_again, reached_elsewhere
 from corral.client.wire import is_remote, somebody_listens
 from corral.domain.errors import CorralError, UnavailableError
 from corral.places import Places
@@ -32,7 +32,7 @@ def ensure_daemon(places: Places) -> bool:
     if places.of_host:
         if somebody_listens(places):
             return False
-        raise UnavailableError("the daemon of this host does not run", "sudo systemctl start corral.service")
+        raise UnavailableError("the daemon of this host does not run", how_to_start_again(places))
     if elsewhere := reached_elsewhere(places):
         raise elsewhere
     places.create()

@@ -238,7 +238,10 @@ def test_an_instance_of_one_person_has_nobody_else_and_nothing_is_started(
     assert not os.path.exists(places.home)
     monkeypatch.setattr(host_names, "RUNTIME", places.runtime)
     outcome = corral("member", "ls", "--json")
-    assert (outcome.code, outcome.error["remedy"]) == (6, "sudo systemctl start corral.service")
+    assert (outcome.code, outcome.error["remedy"]) == (
+        6,
+        "sudo systemctl start corral.service; journalctl --unit corral.service says why it ended",
+    )
 
 
 def test_on_a_host_that_does_not_serve_me_that_is_told(

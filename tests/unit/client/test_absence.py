@@ -38,7 +38,9 @@ def test_of_a_shared_server_it_is_root_who_starts_the_daemon(used: Places, monke
     error = error_of_absence(used)
     assert isinstance(error, UnavailableError)
     assert error.message == "the daemon of this host is not running; agents may be"
-    assert error.remedy == "sudo systemctl start corral.service"
+    assert error.remedy == (
+        "sudo systemctl start corral.service; journalctl --unit corral.service says why it ended"
+    ), "it may do so again"
 
 
 def test_the_home_of_a_shared_server_that_is_closed_is_not_taken_for_empty(
