@@ -246,7 +246,7 @@ def test_a_keeper_of_somebody_without_a_manager_cannot_be_started(server: None, 
     add_member(cleo)
     wait_for(lambda: not os.path.exists(cleo.runtime_dir), what="her manager is not there")
     code, answer = ask("keeper_start", "cleo")
-    assert (code, answer["error"]["code"]) == (1, "failed")
+    assert (code, answer["error"]["code"]) == (6, "unavailable")
     assert "no service manager" in answer["error"]["message"]
 
 

@@ -75,8 +75,8 @@ PATTERNS = {
     "state": re.compile(r"on|off", re.ASCII),
 }
 
-FAILED, WRONG_USE, REFUSED = "failed", "wrong_use", "refused"
-EXIT_CODES = {FAILED: 1, WRONG_USE: 2, REFUSED: 4}
+FAILED, WRONG_USE, REFUSED, UNAVAILABLE = "failed", "wrong_use", "refused", "unavailable"
+EXIT_CODES = {FAILED: 1, WRONG_USE: 2, REFUSED: 4, UNAVAILABLE: 6}
 
 
 class Stop(Exception):  # noqa: N818 - it is how the helper says no
@@ -329,15 +329,25 @@ def make_path(below: str, path: str, uid: int, gid: int, mode: int) -> None:
     make_directory(parent, last, uid, gid, mode | (stat.S_ISGID if mode & 0o070 else 0))
 
 
-def run_as(user: pwd.struct_passwd | None, argv: list[str]) -> None:
-    """Run a program to its end, as the user with the way to the user's manager, or as root; it must succeed."""
+def need_manager(user: pwd.struct_passwd) -> None:
+    """Refuse to ask a service manager that does not run, and say what starts it."""
+    unit, name = f"user@{user.pw_uid}.service", user.pw_name
+    if run_as(None, [SYSTEMCTL, "--no-ask-password", "show", "--property=ActiveState", "--value", unit]) == "active":
+        return
+    if os.path.lexists(f"{LINGERING}/{name}"):
+        raise Stop(UNAVAILABLE, f"the service manager of {name} does not run", f"sudo systemctl start {unit} starts it")
+    raise Stop(UNAVAILABLE, f"{name} has no service manager now: linger is off", "sudo corral host setup turns it on")
+
+
+def run_as(user: pwd.struct_passwd | None, argv: list[str]) -> str:
+    """Run a program to its end, as the user with the way to the user's manager, or as root; it must succeed. What it
+    said.
+    """
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "SYSTEMD_COLORS": "0"}
     if user is not None:
+        need_manager(user)
         runtime = f"/run/user/{user.pw_uid}"
-        try:
-            info = os.lstat(runtime)
-        except FileNotFoundError:
-            raise Stop(FAILED, f"{user.pw_name} has no service manager now: linger is off") from None
+        info = os.lstat(runtime)
         if not stat.S_ISDIR(info.st_mode) or info.st_uid != user.pw_uid:
             raise Stop(REFUSED, f"{runtime} does not belong to {user.pw_name}")
         names = {"USER": user.pw_name, "LOGNAME": user.pw_name, "HOME": user.pw_dir}
@@ -348,7 +358,7 @@ def run_as(user: pwd.struct_passwd | None, argv: list[str]) -> None:
             become(user)
         os.execve(argv[0], argv, environment)  # noqa: S606 - no shell is how it has to be # nosec B606
 
-    in_a_child(program)
+    return in_a_child(program)
 
 
 def become(user: pwd.struct_passwd) -> None:
@@ -367,9 +377,9 @@ def become(user: pwd.struct_passwd) -> None:
     raise Stop(FAILED, f"could be root again after becoming {user.pw_name}")
 
 
-def in_a_child(work: Callable[[], None]) -> None:
-    """Have a process of its own do it, in its own session and with no descriptor of ours; raise what it said if it
-    fails.
+def in_a_child(work: Callable[[], None]) -> str:
+    """Have a process of its own do it, in its own session and with no descriptor of ours; what it said. Raises that if
+    it fails.
     """
     said, theirs = os.pipe()
     pid = os.fork()
@@ -388,9 +398,10 @@ def in_a_child(work: Callable[[], None]) -> None:
         if not ended:  # the time is over
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+    shown = "".join(letter if letter.isprintable() else " " for letter in words.decode("ascii", "replace")).strip()
     if status:
-        shown = "".join(letter if letter.isprintable() else " " for letter in words.decode("ascii", "replace"))
-        raise Stop(FAILED, shown.strip() or f"ended with {status}")
+        raise Stop(FAILED, shown or f"ended with {status}")
+    return shown
 
 
 def _be_the_child(work: Callable[[], None], theirs: int) -> None:

@@ -48,7 +48,13 @@ class TestHelper:
         assert json.loads(note.read_text()) == {"verb": "keeper_start", "user": "ann"}
 
     @pytest.mark.parametrize(
-        ("code", "kind"), [("refused", RefusedError), ("wrong_use", WrongUseError), ("failed", CorralError)]
+        ("code", "kind"),
+        [
+            ("refused", RefusedError),
+            ("wrong_use", WrongUseError),
+            ("unavailable", UnavailableError),
+            ("failed", CorralError),
+        ],
     )
     def test_what_it_says_no_to_is_told(self, code: str, kind: type[CorralError], tmp_path: Path) -> None:
         answer = {"ok": False, "error": {"code": code, "message": "ann is nobody", "remedy": ""}}

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from corral.domain.errors import UnavailableError
 from corral.privileged import helper
 from corral.privileged.helper import Stop
 
@@ -126,12 +127,39 @@ def test_a_program_of_the_users_finds_a_manager_only_in_a_directory_of_theirs(
     with monkeypatch.context() as patch:
         patch.setattr(os, "lstat", look.__getitem__)
         patch.setattr(helper, "in_a_child", started.append)
+        patch.setattr(helper, "need_manager", lambda _: None)
         if is_used:
             helper.run_as(account(), ["/bin/true"])
         else:
             with refusal("/run/user/1000 does not belong to ann"):
                 helper.run_as(account(), ["/bin/true"])
     assert bool(started) == is_used
+
+
+@pytest.mark.parametrize(
+    ("state", "lingers", "says"),
+    [
+        ("active", True, None),
+        ("active", False, None),
+        ("inactive", True, ("the service manager of ann does not run", "sudo systemctl start user@1000.service")),
+        ("failed", True, ("the service manager of ann does not run", "sudo systemctl start user@1000.service")),
+        ("inactive", False, ("ann has no service manager now: linger is off", "sudo corral host setup turns it on")),
+    ],
+)
+def test_a_manager_that_does_not_run_is_not_asked_and_what_starts_it_is_said(
+    own_directory: Path, monkeypatch: pytest.MonkeyPatch, state: str, lingers: bool, says: tuple[str, str] | None
+) -> None:
+    monkeypatch.setattr(helper, "LINGERING", str(own_directory))
+    monkeypatch.setattr(helper, "in_a_child", lambda _: state)
+    if lingers:
+        (own_directory / "ann").touch()
+    if says is None:
+        helper.need_manager(account())
+        return
+    with pytest.raises(Stop) as stop:
+        helper.run_as(account(), ["/bin/true"])
+    assert (stop.value.code, helper.EXIT_CODES[stop.value.code]) == ("unavailable", UnavailableError.exit_code)
+    assert (stop.value.message, says[1] in stop.value.remedy) == (says[0], True)
 
 
 # Linger
@@ -198,6 +226,7 @@ def test_the_note_is_there_before_linger_is_on_and_goes_after_it_is_off(
 #: What comes before `main`: a caller who is served, no limits that would outlast the test, and nothing in syslog.
 _HARMLESS = """
 import pwd, signal, syslog, sys, time
+from corral.domain.errors import UnavailableError
 from corral.privileged import helper
 helper.check_caller = lambda *_: None
 pwd.getpwnam = pwd.getpwuid = lambda _: pwd.struct_passwd(("ann", "x", 1000, 1000, "", "/", "/bin/sh"))

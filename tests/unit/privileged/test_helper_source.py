@@ -152,6 +152,7 @@ def test_it_starts_two_programs_by_their_full_path_and_with_fixed_words() -> Non
     assert sorted(started) == [
         "[LOGINCTL, 'disable-linger', name]",
         "[LOGINCTL, 'enable-linger', name]",
+        "[SYSTEMCTL, '--no-ask-password', 'show', '--property=ActiveState', '--value', unit]",
         "[SYSTEMCTL, '--no-ask-password', 'start', f'user@{user.pw_uid}.service']",
         "[SYSTEMCTL, '--user', '--no-ask-password', 'start', UNIT]",
         "[SYSTEMCTL, '--user', '--no-ask-password', 'stop', UNIT]",
@@ -181,7 +182,7 @@ def test_it_names_the_same_places_as_the_set_up() -> None:
 
 
 def test_it_is_small_and_runs_alone_in_an_isolated_python() -> None:
-    assert len(SOURCE.read_text(encoding="utf-8").splitlines()) < 430
+    assert len(SOURCE.read_text(encoding="utf-8").splitlines()) < 440
     assert SOURCE.read_text(encoding="utf-8").startswith("#!/usr/bin/python3 -IS\n")
     assert stat.S_IMODE(os.stat(SOURCE).st_mode) & 0o100
     loads = "import sys; sys.argv = ['x']; import runpy; runpy.run_path(sys.orig_argv[-1], run_name='reviewed')"

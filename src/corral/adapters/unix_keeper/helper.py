@@ -21,7 +21,11 @@ _SECONDS = 75.0
 _AT_ONCE = 4
 _LONGEST_ANSWER = 65536
 _MORE = "journalctl -t corral-helper has more; sudo corral host setup --check"
-_ERRORS: Mapping[str, type[CorralError]] = {"refused": RefusedError, "wrong_use": WrongUseError}
+_ERRORS: Mapping[str, type[CorralError]] = {
+    "refused": RefusedError,
+    "wrong_use": WrongUseError,
+    "unavailable": UnavailableError,
+}
 
 
 class Helper:
