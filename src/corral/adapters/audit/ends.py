@@ -21,16 +21,20 @@ from corral.domain.audit_checkpoints import ANCHOR, Signed
 from corral.domain.errors import RefusedError
 from corral.failpoint import point
 
-#: What to do with a trail that was meddled with.
-ELSEWHERE = (
-    "corral audit verify says more. Keep the directory as it is, elsewhere; a new trail begins with the next start"
-)
 #: What a line gets that a crash left without an end.
 MARK = b" <torn>"
 #: How much of the end of a file is looked at: the last line, and what several crashes can leave after it.
 _TAIL = 16 * LONGEST_LINE
 
 _T = TypeVar("_T", Entry, Signed)
+
+
+def elsewhere(path: str, first: str = "") -> str:
+    """What to do with the trail at `path`, which was meddled with; `first` is what comes before that."""
+    return (
+        f"corral audit verify says more. {first}Keep the directory as it is, in another place: mv {path} {path}.kept. "
+        "A new trail begins with the next start"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +86,7 @@ def find(directory: Directory) -> Ends:
     signed = directory.numbers(CHECKPOINTS)
     if numbers and numbers[-1] not in signed and directory.size(segment_name(numbers[-1])):
         # It is made before the first entry: no crash leaves a file of entries without it.
-        raise RefusedError(f"{directory.path_of(numbers[-1], CHECKPOINTS)} was removed", ELSEWHERE)
+        raise RefusedError(f"{directory.path_of(numbers[-1], CHECKPOINTS)} was removed", elsewhere(directory.path))
     for start in reversed(signed):
         newest = _end_of(directory, segment_name(start, CHECKPOINTS), audit_checkpoints.read, torn, unended)
         if newest is not None:
@@ -150,14 +154,14 @@ def _end_of(
                 at = _lines_before(file, start + begin)
                 raise RefusedError(
                     f"{os.path.join(directory.path, name)}:{at + 1} is no line that this trail has written: {found}",
-                    ELSEWHERE,
+                    elsewhere(directory.path),
                 )
             torn.append(_torn(name, line, _lines_before(file, start + begin)))
             end = begin
     if start:
         raise RefusedError(
             f"{os.path.join(directory.path, name)} ends in {_TAIL} bytes that are no lines of this trail",
-            ELSEWHERE,
+            elsewhere(directory.path),
         )
     return None
 
@@ -177,7 +181,7 @@ def _anchor(directory: Directory) -> Signed | None:
     if isinstance(anchor, str) or anchor.statement.kind != ANCHOR:
         raise RefusedError(
             f"{os.path.join(directory.path, ANCHOR_FILE)} is no anchor that this trail has written",
-            ELSEWHERE,
+            elsewhere(directory.path),
         )
     return anchor
 
@@ -196,7 +200,7 @@ def _refuse_if_cut(directory: Directory, number: int, digest: str, vouched: Sign
         signed = vouched.statement
         raise RefusedError(
             f"{directory.path}: {what}: {signed.kind} {signed.checkpoint} vouches for entry {signed.number}",
-            ELSEWHERE,
+            elsewhere(directory.path),
         )
 
 

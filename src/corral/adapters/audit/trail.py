@@ -109,7 +109,7 @@ class Trail:
         if not end.has_entries and not self._key.is_new:
             raise BrokenTrailError(
                 f"{self._directory.path} has the key of an audit trail and not one entry of it: they were removed",
-                ends.ELSEWHERE,
+                ends.elsewhere(self._directory.path),
             )
         if self._terms.checkpoint_directory:
             shipped.refuse_if_put_back(self._directory, end, self._key, self._terms.checkpoint_directory)
@@ -237,8 +237,9 @@ class Trail:
             return
         self._broken = BrokenTrailError(
             f"{file.path} {what} while the daemon writes to it, and what cannot be audited is not done",
-            f"corral audit verify says more. Keep the directory as it is, elsewhere, and end the daemon by a signal "
-            f"(systemctl stop corral, or kill {os.getpid()}): a new trail begins with the next start",
+            ends.elsewhere(
+                self._directory.path, f"End the daemon by a signal: systemctl stop corral, or kill {os.getpid()}. "
+            ),
         )
         log.critical("%s", self._broken)
         raise self._broken

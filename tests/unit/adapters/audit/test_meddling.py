@@ -196,8 +196,9 @@ def test_nothing_is_written_to_a_file_that_is_not_the_one_at_its_path(
     _meddle(path, how)
     number = trail.number
     for _ in range(2):  # not the second time either
-        with pytest.raises(BrokenTrailError, match="while the daemon writes to it"):
+        with pytest.raises(BrokenTrailError, match="while the daemon writes to it") as broken:
             trail.append([note(2)])
+        assert f"mv {directory} {directory}.kept. A new trail begins" in broken.value.remedy, "and not before that"
     assert trail.number == number
     assert [record.levelname for record in caplog.records] == ["CRITICAL"]
     trail.close()
