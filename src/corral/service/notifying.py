@@ -84,9 +84,9 @@ class Notifier:
 
     async def _try(self, name: str, way: _Way, owner: str, team: Team, notice: Notice) -> None:
         try:
-            problem = await way(team, notice)
-        except CorralError as error:
-            problem = error.message
+            problem, remedy = await way(team, notice), "mend [notify] in its file"
+        except CorralError as error:  # a keeper cannot do it: that has nothing to do with how the team wants it
+            problem, remedy = error.message, error.remedy
         finally:
             self._under_way[owner, name] -= 1
         if problem is None:
@@ -99,7 +99,7 @@ class Notifier:
         if problem:
             log.warning("%s could not be told by %s: %s", _named(notice), name, problem)
             data["reason"] = problem
-        self._show(team.name, name, problem)
+        self._show(team.name, name, problem, remedy)
         self._registry.note(
             SUPERVISOR,
             NewEvent(
@@ -111,13 +111,12 @@ class Notifier:
             ),
         )
 
-    def _show(self, team: str, way: str, problem: str) -> None:
+    def _show(self, team: str, way: str, problem: str, remedy: str) -> None:
         """Have `ps` say that people are not told, until they are: whoever counts on it looks there, if anywhere."""
         if team not in self._registry.teams:
             return  # it is gone meanwhile, and what was said of it, too
-        words = (
-            f"nobody could be told of the last notice by {way}: {' '.join(problem.split())}; mend [notify] in its file"
-        )
+        words = f"nobody could be told of the last notice by {way}: {' '.join(problem.split())}"
+        words += f"; {remedy}" if remedy else ""
         self._registry.set_notice((team, ""), f"notify {way}", words if problem else "")
 
     async def _bell(self, team: Team, notice: Notice) -> str | None:

@@ -68,6 +68,26 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "STILL_SILENT_SECONDS", 0.01)
 
 
+@pytest.mark.parametrize(("user", "named"), [("", "the keeper (pid "), ("ben", "the keeper of ben (pid ")])
+def test_where_there_are_several_it_is_said_whose_keeper_is_silent(own_directory: Path, user: str, named: str) -> None:
+    async def act() -> None:
+        path = str(own_directory / "k.sock")
+        callers: list[asyncio.StreamWriter] = []
+        server = await asyncio.start_unix_server(lambda _, writer: callers.append(writer), path)
+        reader, writer = await asyncio.open_unix_connection(path)
+        keeper = KeeperClient(reader, writer, lambda _: None, lambda: None, user)
+        with pytest.raises(UnavailableError) as caught:
+            await asyncio.wait_for(keeper.inventory("shop"), 5)
+        assert caught.value.message.startswith(named)
+        keeper.close()
+        for one in callers:
+            one.close()
+        server.close()
+        await asyncio.sleep(0.01)
+
+    asyncio.run(act())
+
+
 def test_what_is_answered_in_one_piece_fails_while_the_command_still_waits() -> None:
     for call in (calling.SEND_SECONDS, calling.QUICK_SECONDS):
         assert reaching.OPEN_SECONDS + call < command_line.ANSWER_SECONDS

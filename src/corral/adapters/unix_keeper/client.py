@@ -66,7 +66,7 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
         self._pulse = Pulse(lambda: self._ask("hello", {}))
         #: It was asked to end, so its going is no loss.
         self._dismissed = False
-        self._who = _described(writer)
+        self._who = _described(writer, user)
         self.closed = False
         #: Set once the keeper has said who it is; before that nobody relies on it, and its loss is nobody's.
         self.introduced = False
@@ -380,13 +380,14 @@ def _patience(wait: float | None) -> float | None:
     return None if wait is None else wait + QUICK_SECONDS
 
 
-def _described(writer: asyncio.StreamWriter) -> str:
-    """Which keeper it is, as the kernel says who listens at the other end."""
+def _described(writer: asyncio.StreamWriter, user: str) -> str:
+    """Which keeper it is, whose if there are several, as the kernel says who listens at the other end."""
+    name = f"the keeper of {user}" if user else "the keeper"
     peer = writer.get_extra_info("socket")
     if peer is None or peer.family != socket.AF_UNIX:
-        return "the keeper"
+        return name
     pid, _ = peer_of(peer)
-    return f"the keeper (pid {pid})"
+    return f"{name} (pid {pid})"
 
 
 def _gone(verb: str) -> UnavailableError:
