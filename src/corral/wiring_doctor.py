@@ -59,7 +59,8 @@ def _own_part(places: Places, *, fix: bool) -> Report:
             return together([server, examine(view)], [UNSEEN], OF_CALLER)
         from corral.adapters.doctor.hands import LocalHands
 
-        hands = LocalHands(part.places, records(places, lives, part.user).instance, units)
+        instance = records(places, lives, part.user).instance
+        hands = LocalHands(part.places, instance, units, lambda: _have_daemon(places))
         return together([server, examine(view, hands, lambda healed: _journal(places, healed))], [UNSEEN], OF_CALLER)
 
 
@@ -148,14 +149,18 @@ def _of_daemon(places: Places, user: str = "") -> Records:
 def _hands(places: Places, units: UserUnits | None, lives: Sequence[Life]) -> Hands:
     from corral.adapters.doctor.hands import LocalHands
 
-    return LocalHands(places, records(places, lives).instance, units)
+    return LocalHands(places, records(places, lives).instance, units, lambda: _have_daemon(places))
+
+
+def _have_daemon(places: Places) -> None:
+    from corral.client.start import ensure_daemon
+
+    ensure_daemon(places)
 
 
 def _journal(places: Places, tried: Sequence[Finding]) -> None:
     """Have the daemon write down what was done. Like every command that changes something, this may start it."""
-    from corral.client.start import ensure_daemon
-
-    ensure_daemon(places)
+    _have_daemon(places)
     fixes = [
         {
             "check": finding.check,

@@ -70,7 +70,8 @@ class TestTheDoctorOnlyLooks:
             lambda: "a daemon disconnected" in keeper.read_text(), what="the keeper has noticed that the daemon left"
         )
         before = tree(instance.home)
-        assert doctor(instance)["healthy"]
+        left = [one["check"] for one in doctor(instance)["findings"] if one["ours"] and one["severity"] == "warning"]
+        assert left == ["daemon"], "nobody looks after the agents, also if that is what somebody wanted"
         assert tree(instance.home) == before
 
 
@@ -217,7 +218,8 @@ class TestSockets:
         assert all(os.path.exists(path) for path in paths)
         assert {finding["path"] for finding in found(doctor(instance, "--fix"), "sockets", fixed=True)} == paths
         # They were removed; those that are there now are of the daemon that wrote it down, and of its keeper.
-        assert {event["data"]["message"].rpartition("; ")[2] for event in fixes(instance)} == {"it was removed"}
+        said = {event["data"]["message"].rpartition("; ")[2] for event in fixes(instance)}
+        assert said == {"it was removed", "it was started"}
         assert found(doctor(instance), "sockets") == []
         down(instance)
 
@@ -244,6 +246,20 @@ class TestSockets:
         wait_for(lambda: not found(doctor(instance), "sockets", subject="daemon"), 30, "the daemon went")
         instance.run("daemon", "start")
         down(instance)
+
+
+def test_agents_without_a_daemon_are_told_of_and_fix_starts_one(instance: Instance) -> None:
+    _up(instance)
+    kill_daemon(instance)
+    document = doctor(instance)
+    (finding,) = found(document, "daemon")
+    assert (document["healthy"], finding["agents"]) == (False, ["shop/a-1", "shop/a-2"])
+    assert finding["remedy"].startswith("corral daemon start")
+    (socket,) = found(document, "sockets", path=os.path.join(instance.runtime, "daemon.sock"))
+    assert "nothing to do" not in socket["remedy"]
+    assert found(doctor(instance, "--fix"), "daemon", fixed=True)
+    assert not found(doctor(instance), "daemon")
+    down(instance)
 
 
 class TestWorktrees:

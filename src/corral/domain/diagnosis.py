@@ -21,9 +21,11 @@ PROBLEM = "problem"
 
 SEVERITIES = (PROBLEM, WARNING, INFO, OK)
 
+#: The check that is of a shared server as well, in other ways.
+DAEMON = "daemon"
 #: Every check, in the order in which a person reads them.
 CHECKS = (
-    "daemon",
+    DAEMON,
     "keeper",
     "ghost_servers",
     "lost_sessions",

@@ -58,7 +58,12 @@ class MakePrivate:
     path: str
 
 
-Cure = BringBack | StopScope | EndProcesses | RemoveSocket | RemoveWorktree | MakePrivate
+@dataclass(frozen=True, slots=True)
+class StartDaemon:
+    """Start the daemon, which finds the agents that are up."""
+
+
+Cure = BringBack | StopScope | EndProcesses | RemoveSocket | RemoveWorktree | MakePrivate | StartDaemon
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from corral.domain.diagnosis_cures import ProcessKey
+from corral.domain.states import LIVE
 from corral.domain.terminals import TMUX
 
 REACHABLE, UNLINKED, REPLACED, UNCLEAR = "reachable", "unlinked", "replaced", "unclear"
@@ -247,6 +248,13 @@ class Facts:
     lives: tuple[Life, ...] = ()
     #: Check → why it could not be made, or not all of it.
     not_checked: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def unattended(self) -> tuple[AgentRecord, ...]:
+        """The agents that count as up while no daemon runs, as its store has them."""
+        if self.records.source != "store":
+            return ()
+        return tuple(agent for agent in self.records.agents if agent.state in LIVE)
 
     def is_ours(self, marks: Marks) -> bool:
         """True if the marks are those of this instance."""

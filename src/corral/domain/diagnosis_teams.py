@@ -142,7 +142,7 @@ def transitions(facts: Facts) -> list[Finding]:
 
 def sockets(facts: Facts) -> list[Finding]:
     """Sockets of ours that nobody listens at, and a daemon that cannot be reached."""
-    found = [_stale(socket) for socket in facts.sockets if socket.stale]
+    found = [_stale(socket, unattended=bool(facts.unattended)) for socket in facts.sockets if socket.stale]
     pid = facts.records.hidden_daemon
     if pid is not None:
         found.append(
@@ -272,7 +272,8 @@ def _of_a_lost_store(instance: str, processes: list[Marked]) -> Finding:
     )
 
 
-def _stale(socket: SocketFile) -> Finding:
+def _stale(socket: SocketFile, *, unattended: bool) -> Finding:
+    missed = "corral daemon start replaces it" if unattended and socket.of == "daemon" else ""
     of_team = socket.of in ("tmux", "host")
     who = {"tmux": "its tmux server", "host": "the host of its processes"}.get(socket.of, f"the {socket.of}")
     return Finding(
@@ -282,7 +283,7 @@ def _stale(socket: SocketFile) -> Finding:
         message=f"nobody listens at {socket.path}: {who} is gone",
         remedy="nothing to do: it is replaced when the team needs it"
         if of_team
-        else f"nothing to do: the next {socket.of} replaces it, and corral doctor --fix removes it",
+        else f"{missed or f'nothing to do: the next {socket.of} replaces it'}, and corral doctor --fix removes it",
         ours=True,
         # A tmux socket is tmux's own, and the next host may be about to take that of the last: nobody removes them.
         cure=None if of_team else RemoveSocket(socket.path, socket.locks),

@@ -9,7 +9,7 @@ from corral.domain import diagnosis_teams as teams
 from corral.domain.diagnosis import JOURNAL, WARNING, Finding, Report, in_order
 from corral.domain.diagnosis_facts import Facts
 from corral.domain.diagnosis_ghosts import ghost_servers
-from corral.domain.diagnosis_life import life
+from corral.domain.diagnosis_life import absence, life
 from corral.domain.diagnosis_scopes import scopes
 from corral.domain.errors import CorralError
 from corral.ports.doctor import Chronicle, Hands, HostView
@@ -54,6 +54,7 @@ def diagnose(facts: Facts) -> list[Finding]:
         *host.user_bus(facts.host),
         *host.cgroups(facts.host),
         *host.controllers(facts.host),
+        *absence(facts),  # what it is healed by comes last: all else is healed while no daemon interferes
     ]
 
 

@@ -152,7 +152,7 @@ class TestScopes:
         return units
 
     def test_the_empty_ones_are_stopped_and_no_other(self, units: FakeUnits, own_directory: Path) -> None:
-        hands = LocalHands(Places(str(own_directory / "h"), str(own_directory / "r")), "i", units)
+        hands = LocalHands(Places(str(own_directory / "h"), str(own_directory / "r")), "i", units, lambda: None)
         report = examine(FakeView(scopes=scopes.look(units, str(units.root))), hands)
         assert units.stopped == [f"tmux-spawn-{number:02}.scope" for number in range(3, 80)]
         shown = [finding for finding in report.findings if finding.fixed is None]
@@ -166,7 +166,7 @@ class TestScopes:
         view = FakeView(scopes=scopes.look(units, str(units.root)))
         for unit in units.units:
             (units.root / unit.control_group[1:] / "cgroup.events").write_text("populated 1\n")
-        hands = LocalHands(Places(str(own_directory / "h"), str(own_directory / "r")), "i", units)
+        hands = LocalHands(Places(str(own_directory / "h"), str(own_directory / "r")), "i", units, lambda: None)
         report = examine(view, hands)
         assert units.stopped == []
         assert {finding.fixed for finding in report.findings} == {None, False}

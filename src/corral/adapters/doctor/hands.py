@@ -7,7 +7,7 @@ import contextlib
 import fcntl
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from corral.adapters.doctor import scopes
 from corral.adapters.doctor.revival import bring_back
@@ -23,6 +23,7 @@ from corral.domain.diagnosis_cures import (
     MakePrivate,
     RemoveSocket,
     RemoveWorktree,
+    StartDaemon,
     StopScope,
 )
 from corral.domain.errors import CorralError, RefusedError
@@ -35,8 +36,12 @@ _GRACE_SECONDS = 5.0
 class LocalHands:
     """See `ports.doctor.Hands`."""
 
-    def __init__(self, places: Places, instance: str, units: UserUnits | None) -> None:
+    def __init__(
+        self, places: Places, instance: str, units: UserUnits | None, start_daemon: Callable[[], object]
+    ) -> None:
+        """`start_daemon` returns when the daemon takes requests, or raises why there is none."""
         self._places = places
+        self._start_daemon = start_daemon
         self._instance = instance
         self._units = units
 
@@ -58,6 +63,9 @@ class LocalHands:
                 return self._remove_worktree(cure)
             if isinstance(cure, MakePrivate):
                 return self._make_private(cure)
+            if isinstance(cure, StartDaemon):
+                self._start_daemon()
+                return Healed(True, "it was started")
         except CorralError as error:
             return Healed(False, error.message)
         except OSError as error:
