@@ -82,14 +82,14 @@ def remove(invocation: Invocation) -> int:
             raise absent
         _do_record(forget, record, invocation)
         left = f"{user} may be in the group {told['group']} and linger: sudo corral member rm {user} undoes that too"
-        return _tell(told, forget, _left_up(told) + ([] if dry_run else [left]), invocation)
+        return _tell(told, forget, _left_up(told, served=True) + ([] if dry_run else [left]), invocation)
     from corral.wiring_members import plan_leaving, see
 
     plan = plan_leaving(see(user), forget, record, _of(told["member"]))
     if absent is not None and not plan.steps:
         raise absent
     _carry_out(plan, invocation)
-    return _tell(told, plan.steps, _left_up(told), invocation)
+    return _tell(told, plan.steps, _left_up(told, served=False), invocation)
 
 
 def list_(invocation: Invocation) -> int:
@@ -180,12 +180,19 @@ def _noting(told: Record) -> "list[Step]":
     return [Step(NOTE_MEMBER, str(member["user"]), f"note {member['user']} as {_described(member)}", why)]
 
 
-def _left_up(told: Record) -> list[str]:
-    """What whoever forces it has to know: whose teams nobody reaches any more, and what brings them down."""
+def _left_up(told: Record, *, served: bool) -> list[str]:
+    """What whoever forces it has to know: what stays up, and what brings it down. `served`: the account is still in the
+    groups of this host, so its agents can be ended.
+    """
     teams, member = told.get("left_up"), told["member"]
     if not isinstance(teams, list) or not teams or not isinstance(member, dict):
         return []
     user, of = member["user"], f" --of {member['of']}" if member["of"] else ""
+    if served:
+        return [
+            f"still up, with agents of {user}, who is no member any more: {_shown(teams)}",
+            f"to take them down: sudo corral down --team {teams[0]}",
+        ]
     return [
         f"still up, with agents of {user} that nobody can end as long as {user} is no member: {_shown(teams)}",
         f"to take them down: sudo corral member add {user} --role {member['role']}{of}; "

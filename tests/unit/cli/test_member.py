@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from corral import wiring_members
+from corral.cli import member
 from corral.domain import host_names
 from corral.domain.errors import CorralError
 from corral.domain.host_names import MEMBERS
@@ -167,6 +168,18 @@ def test_whoever_forces_it_is_told_what_stays_up_and_what_takes_it_down(
     said = corral("member", "rm", "ann", "--force").err
     assert "still up, with agents of ann that nobody can end as long as ann is no member: cash shop" in said
     assert "sudo corral member add ann --role senior; sudo corral down --team cash; sudo corral member rm ann" in said
+
+
+def test_what_an_owner_left_up_without_root_can_be_taken_down(
+    corral: Corral, server: FakeDaemon, accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(member, "_does_accounts", lambda _: False)
+    removed = {"change": "removed", "dry_run": False, "group": MEMBERS, "member": ANN, "before": ANN}
+    server.answer("DELETE", PATH, document({**removed, "left_up": ["cash", "shop"]}))
+    said = corral("member", "rm", "ann", "--force").err
+    assert "still up, with agents of ann, who is no member any more: cash shop" in said
+    assert "to take them down: sudo corral down --team cash\n" in said
+    assert "sudo corral member add" not in said
 
 
 def test_teams_in_an_instance_from_before_are_told_of(
