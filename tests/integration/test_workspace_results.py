@@ -1,13 +1,14 @@
 """What `up` and `down` say of what they did: a plan that holds, agents counted as what became of them."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.faults.support.population import everything
-from tests.faults.support.teams import DEMO, IDLE, down, events, toml
+from tests.faults.support.teams import DEMO, IDLE, down, events, states, toml
 from tests.faults.support.trees import tree
 from tests.support.instance import Instance
 
@@ -42,6 +43,36 @@ def test_down_of_a_team_that_never_ran_stops_nobody(instance: Instance, own_dire
     instance.spec(toml({"a": {"command": IDLE, "workspace": "./in-the-way"}}))
     instance.run("up", check=False)
     assert down(instance)["stopped"] == []
+
+
+def test_one_that_never_ran_is_started_by_up_and_ps_and_restart_say_so(instance: Instance, own_directory: Path) -> None:
+    in_the_way = own_directory / "in-the-way"
+    in_the_way.write_text("mine\n")
+    instance.spec(toml({"a": {"command": IDLE}, "b": {"command": IDLE, "workspace": "./in-the-way"}}))
+    instance.run("up", check=False)
+    assert instance.run("ps").stdout.splitlines()[-1] == "corral up, for the file of shop, starts shop/b"
+    refused = instance.run("restart", "b", check=False)
+    assert "b has never been started: the workspace" in refused.stderr
+    assert "corral up starts it" in refused.stderr
+    in_the_way.unlink()
+    instance.run("up")
+    assert states(instance)["b"] == "running"
+
+
+def test_one_that_failed_for_its_worktree_has_it_again_when_it_is_restarted(
+    instance: Instance, repo: Callable[..., Path]
+) -> None:
+    instance.spec(toml({"a": {"command": IDLE}}, repo=repo()))
+    instance.run("up")
+    instance.run("stop", "a")
+    worktree = Path(instance.home, "worktrees", "shop", "a")
+    shutil.rmtree(worktree)
+    instance.run("restart", "a", check=False)
+    assert states(instance)["a"] == "failed"
+    assert instance.run("ps").stdout.splitlines()[-1] == "corral restart shop/a starts it again"
+    instance.run("restart", "a")
+    assert states(instance)["a"] == "running"
+    assert (worktree / ".git").is_file()
 
 
 @pytest.mark.parametrize("daemon", [False, True], ids=["no daemon", "a daemon"])

@@ -363,6 +363,7 @@ def _row(registry: Registry, agent: Agent, *, hidden: bool) -> str:
             access_words(agent),
             _one_field(agent.enforced.why),
             _whose(registry, agent),
+            "" if agent.run else "new",
         )
     )
 

@@ -78,6 +78,7 @@ class Agent:
         "evidence",
         "kind",
         "last_words",
+        "new",
         "notices",
         "pid",
         "processes",
@@ -120,6 +121,7 @@ class Agent:
             self.access,
             self.access_why,
             self.user,
+            self.new,
         ) = line.split("\t")
         self.since = float(since) if since else None
         self.notices = _parts(notices)
@@ -243,14 +245,19 @@ def _table(agents: "Sequence[Agent]", *, wide: bool) -> str:
 def _how_to_start(agents: "Sequence[Agent]") -> "list[str]":
     """How those are started again that failed, a line for each team: the reasons do not say."""
     failed: dict[str, list[str]] = {}
+    new: dict[str, list[str]] = {}
     for agent in agents:
         if agent.state == "failed":
-            failed.setdefault(agent.team, []).append(f"{agent.team}/{agent.agent}")
+            (new if agent.new else failed).setdefault(agent.team, []).append(f"{agent.team}/{agent.agent}")
     return [
-        f"corral restart {names[0]} starts it again"
-        if len(names) == 1
-        else f"corral restart -t {team} AGENT… starts them again"
-        for team, names in failed.items()
+        *(
+            f"corral restart {names[0]} starts it again"
+            if len(names) == 1
+            else f"corral restart -t {team} AGENT… starts them again"
+            for team, names in failed.items()
+        ),
+        # What such a one is started with, only `up` has.
+        *(f"corral up, for the file of {team}, starts {' and '.join(names)}" for team, names in new.items()),
     ]
 
 

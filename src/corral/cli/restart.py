@@ -23,7 +23,8 @@ COMMAND = Command(
         "Starts each agent again as it was declared when the team came up, in the same workspace. An agent that\n"
         "does not run is just started. For a declaration that has changed since, use corral up --restart-changed.\n"
         "An agent that keeps its conversations goes on with the last one, and is not told its first prompt again;\n"
-        "with --fresh it starts over."
+        "with --fresh it starts over. One that failed because its worktree was gone has it again; one that has\n"
+        "never run is started by corral up alone."
     ),
     examples=(
         ("corral restart builder-1", "restart one agent"),

@@ -22,7 +22,7 @@ from corral.service.people import must_be_a_person
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
 from corral.service.reaching import keeper_soon
-from corral.service.running import must_be_at_rest, without_terminal_told
+from corral.service.running import must_be_at_rest, must_have_run, without_terminal_told
 from corral.service.turn import MayGoOn, as_decided
 from corral.supervise.supervisor import DEFAULT_GRACE
 
@@ -68,6 +68,7 @@ class Agents:
     """The use cases."""
 
     def __init__(self, context: Context, ports: PortBlocks) -> None:
+        self._context = context
         self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
@@ -104,13 +105,18 @@ class Agents:
     ) -> list[AgentDone]:
         """Stop what runs and start it again with the environment it had. Clears a failure.
 
+        A worktree that went, and which the agent failed for, is made again. What never ran has no environment.
         Each goes on with its conversation, if it has one; with `fresh` it begins a new one.
         """
         async with self._turn(team, names, may_go_on):
             await self._supervisor.be_certain(team)
             keeper = await self._supervisor.keepers.of(team).open()
             for name in names:
-                await fit_out(keeper, self._registry.teams[team], self._registry.agent(team, name))
+                agent = self._registry.agent(team, name)
+                must_have_run(agent)
+                if agent.state == states.FAILED:
+                    await worktrees.prepare(self._context, keeper, agent, self._registry.teams[team].repo)
+                await fit_out(keeper, self._registry.teams[team], agent)
             await self._registry.must_take(team, names)
             for name in names:
                 tell(Progress(agent=name, step="stopping", of=len(names)))

@@ -62,5 +62,11 @@ def must_be_at_rest(agents: Iterable[Agent]) -> None:
     )
 
 
+def must_have_run(agent: Agent) -> None:
+    """Refuse one that failed before its first run: it has nothing to be started with but what `up` gives it."""
+    if agent.state == states.FAILED and not agent.run:
+        raise CorralError(f"{agent.name} has never been started: {agent.reason}", "corral up starts it")
+
+
 def _told(names: Sequence[str], one: str, many: str) -> str:
     return f"{', '.join(names)} {one if len(names) == 1 else many}" if names else ""

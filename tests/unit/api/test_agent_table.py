@@ -54,7 +54,17 @@ def test_whose_an_agent_is_is_told_where_there_are_several_people(tmp_path: Path
         for user, told in (("", ["", ""]), ("ann", ["ann", "agent-builder (ann)"])):
             await scene.registry.commit(PERSON, teams=[replace(TEAM, user=user)])
             table = bytes(answers.agent_table(scene.registry, [own, of_another], ()).body).decode()
-            assert [line.split("\t")[-1] for line in table.splitlines()] == told
+            assert [line.split("\t")[-2] for line in table.splitlines()] == told
+
+    play(tmp_path, act)
+
+
+def test_of_one_that_never_ran_that_is_told(tmp_path: Path) -> None:
+    ran, new = replace(AGENT, state=states.FAILED), replace(AGENT, name="b", state=states.FAILED, run="")
+
+    async def act(scene: Scene) -> None:
+        table = bytes(answers.agent_table(scene.registry, [ran, new], ()).body).decode()
+        assert [line.split("\t")[-1] for line in table.splitlines()] == ["", "new"]
 
     play(tmp_path, act)
 

@@ -90,8 +90,8 @@ command = ["cat"]
 
 PROCESSES = ("p0123456789", "pfedcba9876")
 AGENTS = (
-    "shop builder-1 running ~ 1 ~ 0 c /w ~ ~ 0 ~ ~ ~ ~ ~ agent ~ ~ ~ ~ ~ ~",
-    "toys lead running ~ 2 ~ 0 c /w ~ ~ 0 ~ ~ ~ ~ ~ agent ~ ~ ~ ~ ~ ~",
+    "shop builder-1 running ~ 1 ~ 0 c /w ~ ~ 0 ~ ~ ~ ~ ~ agent ~ ~ ~ ~ ~ ~ ~",
+    "toys lead running ~ 2 ~ 0 c /w ~ ~ 0 ~ ~ ~ ~ ~ agent ~ ~ ~ ~ ~ ~ ~",
 )
 
 

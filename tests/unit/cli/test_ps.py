@@ -19,11 +19,11 @@ from tests.unit.client.fake_daemon import FakeDaemon, refusal, table, whole
 NOW = time.time()
 RUNNING = (
     f"shop builder-1 running working 4711 {NOW - 2.5 * 86400} 2 systemd /srv/shop ~ ~ 0 ~ hook_Stop ~ ~ ~ agent ~ "
-    "8f2e-1 resumed write_kernel ~ ~"
+    "8f2e-1 resumed write_kernel ~ ~ ~"
 )
 FAILED = (
     f"shop builder-2 failed unknown ~ {NOW - 5.5 * 86400} 0 cgroup /srv/shop no_such_command:_claude no_user_bus 0 "
-    "~ ~ ~ ~ ~ agent ~ ~ ~ ~ ~ ~"
+    "~ ~ ~ ~ ~ agent ~ ~ ~ ~ ~ ~ ~"
 )
 
 
@@ -62,6 +62,14 @@ class TestTable:
         told = [line for line in corral("ps").out.splitlines() if "corral restart" in line]
         assert told == ["corral restart -t shop AGENT… starts them again"]
 
+    def test_one_that_never_ran_is_started_by_up(self, corral: Corral, daemon: FakeDaemon) -> None:
+        new = FAILED.replace("builder-2", "builder-3").removesuffix("~") + "new"
+        daemon.answer("GET", "/v1/agents", table(FAILED, new))
+        assert corral("ps").out.splitlines()[-2:] == [
+            "corral restart shop/builder-2 starts it again",
+            "corral up, for the file of shop, starts shop/builder-3",
+        ]
+
     def test_says_what_an_agent_waits_for_and_how_that_is_known(self, corral: Corral, daemon: FakeDaemon) -> None:
         waiting = RUNNING.replace("working", "waiting").replace("~ hook_Stop", "permission screen:_permission")
         daemon.answer("GET", "/v1/agents", table(waiting, FAILED))
@@ -79,7 +87,7 @@ class TestTable:
         assert second[at:].startswith("- ")
 
     def test_says_what_limits_what_an_agent_touches_and_why_no_more(self, corral: Corral, daemon: FakeDaemon) -> None:
-        limited = FAILED.removesuffix("~ ~ ~") + "write_commit write:_no_Landlock ~"
+        limited = FAILED.removesuffix("~ ~ ~ ~") + "write_commit write:_no_Landlock ~ ~"
         daemon.answer("GET", "/v1/agents", table(RUNNING, limited))
         assert "ACCESS" not in corral("ps").out
         heading, first, second, *below = corral("ps", "--wide").out.splitlines()
@@ -90,7 +98,7 @@ class TestTable:
     def test_says_whose_each_is_where_there_are_several_people(self, corral: Corral, daemon: FakeDaemon) -> None:
         daemon.answer("GET", "/v1/agents", table(RUNNING, FAILED))
         assert "USER" not in corral("ps", "--wide").out
-        theirs = [RUNNING.removesuffix("~") + "ann", FAILED.removesuffix("~") + "agent-builder_(ben)"]
+        theirs = [RUNNING.removesuffix("~ ~") + "ann ~", FAILED.removesuffix("~ ~") + "agent-builder_(ben) ~"]
         daemon.answer("GET", "/v1/agents", table(*theirs))
         heading, first, second, *_ = corral("ps").out.splitlines()
         at = heading.index("USER")
