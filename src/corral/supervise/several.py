@@ -27,6 +27,7 @@ from corral.ports.sessions import SharedSession
 from corral.ports.usage import Usage
 from corral.ports.workspace import WorkspaceRemoval
 from corral.supervise.routes import BY_AGENT, BY_ORDER, BY_PATH, BY_RUN, NOT_OF_A_TEAM, TO_THE_OWNER
+from corral.supervise.usage_sum import of_parts
 
 #: The agents of the team as they are now, by name.
 Members = Callable[[], Mapping[str, Agent]]
@@ -151,8 +152,8 @@ class SeveralKeepers:
     async def usage(self, team: str) -> list[Usage]:
         answers = await self._all(lambda keeper, _: keeper.usage(team))
         found = [one for user, used in answers.items() for one in used if one.agent in self._names(user)]
-        # Nobody sees the whole team's use but as the sum of its parts; the team's own user has most of it.
-        return [*found, *(one for one in answers[self._owner] if not one.agent)]
+        whole = of_parts([one for used in answers.values() for one in used if not one.agent])
+        return found if whole is None else [*found, whole]
 
     async def listening(self, team: str, ports: list[int]) -> list[Listening]:
         answers = await self._all(lambda keeper, _: keeper.listening(team, ports))

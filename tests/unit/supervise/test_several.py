@@ -18,6 +18,7 @@ from corral.ports.keeper import Keeper
 from corral.ports.memory import HostMemory
 from corral.ports.resources import Listening
 from corral.ports.runs import Ended, ExitStatus, Launch, ReadyOrder, Run, Started, TeamOrder
+from corral.ports.usage import Pressure, Usage
 from corral.ports.workspace import WorkspaceRemoval
 from corral.supervise import routes
 from corral.supervise.several import SeveralKeepers
@@ -181,6 +182,30 @@ def test_what_is_about_the_team_is_put_together() -> None:
         await keeper.record(team, RecordingOrder(on=True))
         await keeper.prepare(team, TeamOrder())
         assert [one.asked[-1][0] for one in (scene.ann, scene.bot)] == ["prepare", "prepare"]
+
+    asyncio.run(play())
+
+
+def test_a_team_uses_what_its_parts_use_and_what_does_not_add_up_nobody_can_tell() -> None:
+    def used(agent: str, memory: int, level: str = "systemd", kills: int | None = 0) -> Usage:
+        return Usage(
+            agent=agent, level=level, cpu_seconds=1.5, memory_current=memory, tasks=2, memory_peak=9, oom_kills=kills,
+            memory_limit=99, tasks_limit=9, pressure=Pressure(cpu=1.0), cgroup="/x", frozen=True,
+        )  # fmt: skip
+
+    async def play() -> None:
+        scene = Scene()
+        scene.answer("usage", [used("a", 10), used("", 11)], [used("b", 20), used("a", 5), used("", 22, "cgroup", 3)])
+        *agents, whole = await scene.keeper.usage("shop")
+        assert [(one.agent, one.memory_current) for one in agents] == [("a", 10), ("b", 20)], "each of its own"
+        expected = Usage(
+            agent="", level="cgroup", cpu_seconds=3.0, memory_current=33, tasks=4, oom_kills=3, frozen=True
+        )
+        assert whole == expected
+        scene.answer("usage", [], [used("b", 20), used("", 22)])
+        assert (await scene.keeper.usage("shop"))[-1] == used("", 22), "as it is, where one user has all of it"
+        scene.answer("usage", [], [])
+        assert await scene.keeper.usage("shop") == []
 
     asyncio.run(play())
 
