@@ -184,7 +184,11 @@ class Authorising:
 
     async def place(self, request: Request, asking: Asking) -> tuple[str, str] | None:
         """Whose the process of a request is; None if nobody knows it, or the request says so itself."""
-        return await place_of(request, self._processes, await self._searched(request, asking))
+
+        async def sees(owner: tuple[str, str]) -> bool:
+            return await asking.settled(lambda: asking.sees(*owner))
+
+        return await place_of(request, self._processes, await self._searched(request, asking), sees)
 
     async def _searched(self, request: Request, asking: Asking) -> list[str]:
         """The teams that a process is looked for in: the one that is named, of those that may be seen."""

@@ -7,7 +7,7 @@ is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.requests import Request
 
@@ -65,13 +65,18 @@ class Meant:
 
 
 async def place_of(
-    request: Request, processes: Processes, teams: Sequence[str] | None = None
+    request: Request,
+    processes: Processes,
+    teams: Sequence[str] | None = None,
+    sees: Callable[[tuple[str, str]], Awaitable[bool]] | None = None,
 ) -> tuple[str, str] | None:
-    """Whose the process of a request is, among `teams`; None if nobody knows it, or the request says so itself."""
+    """Whose the process of a request is, among `teams` and agents that whoever asks `sees`; None if nobody knows it, or
+    the request says so itself.
+    """
     if requests.text(request, "agent"):
         return None
     try:
-        found = await processes.find(request.path_params["process"], team="", agent="", cwd="", teams=teams)
+        found = await processes.find(request.path_params["process"], team="", agent="", cwd="", teams=teams, sees=sees)
     except NotFoundError:
         return None
     return found.team, found.agent

@@ -72,6 +72,10 @@ class ProcessFinding:
         """Whether two agents have it."""
         return self._owners.is_contested(process)
 
+    def rivals(self, process: str) -> list[Owner]:
+        """Those agents."""
+        return self._owners.rivals(process)
+
     def remember(self, process: str, owner: Owner) -> None:
         """It is that agent's, unless it is another's."""
         self._owners.remember(process, owner)

@@ -67,6 +67,10 @@ class ProcessOwners:
             self.remember(process, left[0])
         return False
 
+    def rivals(self, process: str) -> list[Owner]:
+        """The agents that have it, if there are several."""
+        return sorted(filter(self._is_known, self._contested.get(process, ())))
+
     def forget(self, process: str, owner: Owner) -> None:
         """It is not that agent's any more. If it is another's, it stays so."""
         self._contested.get(process, set()).discard(owner)

@@ -6,7 +6,7 @@ somebody waits for it, and what is written down about it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from corral.domain import states
@@ -23,6 +23,7 @@ from corral.service.patience import Patience
 from corral.service.process_finding import ProcessFinding, no_process
 from corral.service.process_notes import ProcessNotes
 from corral.service.process_orders import OTHER_SHELL, Plan, Wanted
+from corral.service.process_owners import Owner
 from corral.service.process_reading import Place, ProcessReader, Question, Reading
 from corral.service.reaching import keeper_soon
 from corral.service.resolve import find_agent, find_team
@@ -131,9 +132,12 @@ class Processes:
                 agent.team, lambda keeper: keeper.execute(agent.team, order, wait, wanted.limit)
             )
         except CorralError as error:
-            outcome = "unknown" if isinstance(error, UnavailableError) else "failed"
+            is_unknown = isinstance(error, UnavailableError)
+            outcome = "unknown" if is_unknown else "failed"
             self._note(who, agent.key, "process.failed", {"process": order.process, "error": error.code}, outcome)
-            self._known.forget(order.process, agent.key)
+            if owner is None and not is_unknown:
+                # What may run keeps its id, and so does what had it before.
+                self._known.forget(order.process, agent.key)
             raise
 
     async def _feed(self, place: Place, data: bytes) -> str:
@@ -160,10 +164,21 @@ class Processes:
             return await self._known.of_each([find_team(self._registry, name=team).name], "", named=True)
         return await self._known.of_each(sorted(self._registry.teams) if teams is None else teams, "", named=False)
 
-    async def find(self, process: str, *, team: str, agent: str, cwd: str, teams: Sequence[str] | None = None) -> Place:
-        """Where the process of that id is. With a team or an agent, only theirs are meant, and else those of `teams`.
+    async def find(
+        self,
+        process: str,
+        *,
+        team: str,
+        agent: str,
+        cwd: str,
+        teams: Sequence[str] | None = None,
+        sees: Callable[[Owner], Awaitable[bool]] | None = None,
+    ) -> Place:
+        """Where the process of that id is. With a team or an agent, only theirs are meant, and else those of `teams`,
+        of agents that whoever asks `sees`.
 
-        `NotFoundError` if there is none; `UnavailableError` if some of those that would know do not answer.
+        `NotFoundError` if there is none; `UnavailableError` if some of those that would know do not answer;
+        `RefusedError` if several have it.
         """
         if not is_process_id(process):
             raise no_process(process)
@@ -181,7 +196,8 @@ class Processes:
                     "name its agent with --agent, if you know whose it is",
                 )
         if self._known.is_contested(process):
-            raise RefusedError(f"two agents have a process {process}", "name whose is meant: --agent TEAM/AGENT")
+            meant = [one for one in self._known.rivals(process) if team in ("", one[0])]
+            owner = await _only([one for one in meant if teams is None or one[0] in teams], process, sees)
         if owner is None or (team and owner[0] != team):
             raise no_process(process)
         return Place(*owner, process)
@@ -264,6 +280,14 @@ class Processes:
     def _note(self, who: Who, owner: tuple[str, str], event: str, data: dict[str, object], outcome: str = "ok") -> None:
         team, agent = owner
         self._notes.add(who, NewEvent(event=event, team=team, agent=agent, outcome=outcome, data=data))
+
+
+async def _only(rivals: Sequence[Owner], process: str, sees: Callable[[Owner], Awaitable[bool]] | None) -> Owner | None:
+    """The one of several agents that is meant by such an id: who cannot see the others means none of them."""
+    seen = [one for one in rivals if sees is None or await sees(one)]
+    if len(seen) > 1:
+        raise RefusedError(f"two agents have a process {process}", "name whose is meant: --agent TEAM/AGENT")
+    return seen[0] if seen else None
 
 
 def _check(question: Question) -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from corral.domain import states
+from corral.domain.errors import RefusedError, UnavailableError
 from corral.ports.processes import Process
 from corral.service import authority, lists
 from corral.service.process_finding import ProcessFinding
@@ -149,3 +150,68 @@ def test_a_keeper_that_was_silent_can_say_once_what_its_agents_have_and_no_more(
 async def later(scene: Scene) -> str:
     """A process that this daemon has started."""
     return str((await scene.exec("agent=a", argv=["job"], background=True)).json["process_id"])
+
+
+async def contested(scene: Scene) -> str:
+    """A process of mine whose id ann's agent has as well."""
+    process = await mine(scene)
+    answers = scene.keeper.processes
+
+    async def silent(team: str, agent: str) -> list[Process]:
+        await asyncio.Event().wait()
+        return []
+
+    scene.keeper.processes = silent  # type: ignore[method-assign]
+    assert (await taken(scene, process)).status == 200
+    scene.keeper.processes = answers  # type: ignore[method-assign]
+    assert len((await scene.ask("GET", "/v1/processes")).json) == 2
+    return process
+
+
+@pytest.mark.parametrize(
+    ("hidden", "statuses"),
+    [
+        ((), (409, 200, 200)),
+        (("toys",), (200, 200, 404)),
+        (("shop", "toys"), (404, 404, 404)),
+    ],
+)
+def test_of_two_who_have_an_id_only_those_count_whom_the_caller_sees_and_names(
+    tmp_path: Path, hidden: tuple[str, ...], statuses: tuple[int, ...]
+) -> None:
+    now: tuple[str, ...] = ()
+    policy = Scripted(lambda question: question.on.team not in now)
+
+    async def act(scene: Scene) -> None:
+        nonlocal now
+        process = await contested(scene)
+        now = hidden
+        replies = [
+            await scene.ask("GET", f"/v1/processes/{process}{query}") for query in ("", "?team=shop", "?team=toys")
+        ]
+        assert tuple(reply.status for reply in replies) == statuses
+        for reply, agent in zip(replies, ("a", "a", "z"), strict=True):
+            assert reply.status != 200 or reply.json["agent"] == agent
+            assert reply.status != 404 or "two agents" not in reply.error["message"]
+
+    decided(tmp_path, policy, act, several=True)
+
+
+@pytest.mark.parametrize("known_before", [False, True])
+def test_the_id_of_a_start_that_may_have_been_one_stays_its_agents(tmp_path: Path, known_before: bool) -> None:
+    async def act(scene: Scene) -> None:
+        process = str((await started(scene))[0]) if known_before else "p0123456789"
+        execute = scene.keeper.execute
+
+        async def lost(*arguments: object) -> object:
+            await execute(*arguments)  # type: ignore[arg-type]
+            raise RefusedError("it is there", "") if known_before else UnavailableError("its keeper went away", "")
+
+        scene.keeper.execute = lost  # type: ignore[method-assign,assignment]
+        reply = await scene.exec("agent=a", argv=["job"], background=True, process_id=process)
+        assert reply.status == (409 if known_before else 503)
+        assert (await taken(scene, process)).status == 404
+        assert not scene.keepers["ann"].played
+        assert (await scene.ask("GET", f"/v1/processes/{process}")).json["agent"] == "a"
+
+    played(tmp_path, act)
