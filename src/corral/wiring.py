@@ -339,7 +339,7 @@ async def _keeper(
     from corral.adapters.files.launch import LaunchFiles
     from corral.adapters.files.logbook import LogBook
     from corral.adapters.files.transcript_files import HostTranscripts
-    from corral.adapters.git.history import history
+    from corral.adapters.git.history import history, open_changes
     from corral.adapters.git.links import real_paths, symbolic_links
     from corral.adapters.git.merges import GitMerges
     from corral.adapters.git.workspaces import GitWorkspaces
@@ -384,6 +384,7 @@ async def _keeper(
         ),
         containment=containment,
         history=history,
+        open_changes=open_changes,
         obstacles=confining.obstacles(),
         confine=confining.through,
         programs=confining.programs(places.home),

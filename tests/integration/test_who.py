@@ -208,3 +208,15 @@ def test_a_link_leads_to_the_file_for_git_as_well(instance: Instance, repo: Path
     answer = instance.json("who", "inlink/orders.py", cwd=repo)
     assert answer["path"] == "src/orders.py"
     assert {one["what"] for one in answer["traces"]} == {"holds", "committed", "added"}
+
+
+def test_a_file_that_began_with_the_words_of_another_has_its_own_history_alone(instance: Instance, repo: Path) -> None:
+    commit(repo, "README.md", "words\n" * 20, "Words about something else")
+    commit(worktree(instance, "a"), "b.txt", "other\n", "By a, before")
+    commit(repo, "b.txt", "words\n" * 20, "The same words")
+    commit(repo, "b.txt", "words\n" * 21, "And one more")
+    found = instance.json("who", "b.txt", cwd=repo)["traces"]
+    assert {(one["detail"], one["path"]) for one in found} == {
+        (subject, "b.txt") for subject in ("By a, before", "The same words", "And one more")
+    }
+    assert len(found) == 3

@@ -157,8 +157,8 @@ def test_a_worktree_of_a_repository_that_both_get_at_is_its_own(server: None, an
     system("install", "-d", "-o", "ann", "-g", "ann", "-m", "0750", shared)
     try:
         ann.run("git", "init", "--quiet", shared)
-        who = ("-c", "user.name=ann", "-c", "user.email=ann@example.org")
-        ann.run("git", "-C", shared, *who, "commit", "--quiet", "--allow-empty", "--message", "begin")
+        me = ("-c", "user.name=ann", "-c", "user.email=ann@example.org")
+        ann.run("git", "-C", shared, *me, "commit", "--quiet", "--allow-empty", "--message", "begin")
         up(ann, workspace="worktree", settings=f'repo = "{shared}"')
         seen: dict[str, Any] = {row["agent"]: row for row in rows(ann)}
         path = f"/srv/corral/{BUILDER.name}/shop/builder"
@@ -169,6 +169,12 @@ def test_a_worktree_of_a_repository_that_both_get_at_is_its_own(server: None, an
         # Its own git takes what it finds there for its own, as well.
         wait_for(lambda: os.path.exists(f"{path}/env"), what="it has begun")
         assert BUILDER.run("git", "-C", path, "status", "--porcelain").stdout == "?? env\n"
+        # Whose working tree it is, whoever asks: its own keeper looks there.
+        who = json.loads(ann.run("corral", "who", "--json", "--team", "shop", "env").stdout)
+        assert [(one["what"], one["agent"]) for one in who["traces"] if one["agent"] == "shop/builder"] == [
+            ("changing", "shop/builder")
+        ]
+        assert who["unseen"] == []
         os.unlink(f"{path}/env")
         receipt = down(ann, "shop")
         assert receipt["clean"], receipt

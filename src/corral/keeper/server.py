@@ -35,7 +35,7 @@ from corral.peer import peer_of
 from corral.ports import wire
 from corral.ports.census import Bystander, Check
 from corral.ports.files import SeenFile
-from corral.ports.history import AskedMerge, FileHistory
+from corral.ports.history import AskedMerge, FileHistory, OpenChanges
 from corral.ports.keeper import PROTOCOL, Hello
 from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.memory import HostMemory
@@ -114,6 +114,9 @@ class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, Typi
         self, *, repo: str, path: bytes, workspaces: list[str], limit: int, merges: list[AskedMerge]
     ) -> FileHistory:
         return await self._tools.history(repo, path, workspaces, limit, merges)
+
+    async def open_changes(self, *, path: bytes, workspaces: list[str]) -> OpenChanges:
+        return await self._tools.open_changes(path, workspaces)
 
     async def prepare_workspace(
         self, *, team: str, agent: str, kind: str, path: str, repo: str | None, start: str = "", access: str = "none"
@@ -286,8 +289,8 @@ VERBS = frozenset(
     prepare start over watch_ready
     keep_environments host_memory freeze limit usage stop take_down bystanders census forget_agent screen
     attach_command read_log execute processes read_process wait_process write_process resize_process signal_process
-    end_process forget_processes host_ports listening file_history shelter_daemon shut_down typing_begin
-    typing_paste typing_enter typing_proof typing_recall look_at_dialog press no_person announce run_notice
+    end_process forget_processes host_ports listening file_history open_changes shelter_daemon shut_down
+    typing_begin typing_paste typing_enter typing_proof typing_recall look_at_dialog press no_person announce run_notice
     look_for_conversation follow_transcript copy_environment fork_point check last_key merge_look merge_build
     merge_checkout merge_clear merge_land start_gate wait_gate session_attend session_read session_type
     session_resize session_leave session_steer sessions record recordings read_recording""".split()

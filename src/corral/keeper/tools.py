@@ -12,7 +12,7 @@ from corral.ports.containment import Containment
 from corral.ports.conversations import ConversationsSeen
 from corral.ports.dialogs import Behind
 from corral.ports.files import SeenFile
-from corral.ports.history import AskedMerge, FileHistory
+from corral.ports.history import AskedMerge, FileHistory, OpenChanges
 from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.merging import MergeGit
 from corral.ports.processes import Processes, ProcessListener
@@ -36,6 +36,7 @@ class HostTools:
     merges: MergeGit
     #: What git tells of a file (repository, path, working trees, most commits, merges).
     history: Callable[[str, bytes, Sequence[str], int, Sequence[AskedMerge]], Awaitable[FileHistory]]
+    open_changes: Callable[[bytes, Sequence[str]], Awaitable[OpenChanges]]
     #: Why agents cannot be kept to what they may touch.
     obstacles: Obstacles
     #: What becomes a program that is kept to rules (`domain.confinement`); its argv comes behind.

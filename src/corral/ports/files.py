@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from corral.ports.record import Record
 
 if TYPE_CHECKING:
-    from corral.ports.history import AskedMerge, FileHistory
+    from corral.ports.history import AskedMerge, FileHistory, OpenChanges
     from corral.ports.links import RealPath, SymbolicLinks
 
 
@@ -43,3 +43,6 @@ class LookingAtFiles(Protocol):
 
         Changes nothing.
         """
+
+    async def open_changes(self, *, path: bytes, workspaces: list[str]) -> OpenChanges:
+        """What git tells of one file in working trees of the keeper's own user. Changes nothing."""

@@ -36,6 +36,16 @@ class OpenChange(Record, frozen=True):
     time: float | None = None
 
 
+class OpenChanges(Record, frozen=True):
+    """How a file differs from what is committed, in some working trees."""
+
+    #: It is in one of them, or was.
+    known: bool = False
+    changes: list[OpenChange] = msgspec.field(default_factory=list)
+    #: What could not be looked at, and why.
+    unseen: list[str] = msgspec.field(default_factory=list)
+
+
 class AskedMerge(Record, frozen=True):
     """A merge of the queue that may have to do with the file."""
 

@@ -36,14 +36,13 @@ from corral.service.reaching import keeper_soon
 from corral.service.real_patterns import RealPatterns
 from corral.service.sight import EVERYTHING, Sight
 from corral.service.tasks import Tasks
+from corral.service.who_trees import Workspaces, by_user, with_others
 
 #: The newest commits that are: more than are told, because it is told how many more there are.
 _MOST_COMMITS = 10_000
 #: Traces that are told, without and with a word about it.
 DEFAULT_LIMIT, LARGEST_LIMIT = 50, 1000
 _NO_HISTORY = FileHistory(known=False)
-#: Working trees of a repository, each with the agents that work there.
-Workspaces = Mapping[str, Sequence[Agent]]
 #: What became of merges. That one waits or is being tested says nothing about a file.
 _MERGE_OUTCOMES = frozenset(["merged", "conflict", "failed", "refused"])
 
@@ -123,14 +122,13 @@ class Who:
         events, unread = await self._read(question)
         history = _NO_HISTORY
         if team.repo is not None:
-            keeper = await keeper_soon(self._supervisor, team.name)
+            keeper, keepers = await keeper_soon(self._supervisor, team.name), self._supervisor.keepers
+            trees, path = by_user(keepers, workspaces, keepers.owner(team.name)), os.fsencode(name)
+            own = trees.pop(keepers.owner(team.name))
             history = await keeper.file_history(
-                repo=team.repo,
-                path=os.fsencode(name),
-                workspaces=[team.repo, *workspaces],
-                limit=_MOST_COMMITS,
-                merges=_merges(events, team),
+                repo=team.repo, path=path, workspaces=own, limit=_MOST_COMMITS, merges=_merges(events, team)
             )
+            history = await with_others(keepers, history, path, trees)
         tasks = [seen.task for seen in self._tasks.list(team) if _is_about(seen.task, {name, asked})]
         journal = await self._seen(await self._from_journal(events, team, file, name, tasks, history), team, sight)
         leases = await self._seen(self._from_leases(team, file, name), team, sight)

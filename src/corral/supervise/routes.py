@@ -32,4 +32,4 @@ TO_ALL = frozenset(
     """announce bystanders census freeze host_memory inspect_workspaces inventory keep_environments last_key limit
     listening over prepare processes record sessions start stop take_down usage""".split()
 )
-NOT_OF_A_TEAM = frozenset("no_person shelter_daemon shut_down".split())
+NOT_OF_A_TEAM = frozenset("no_person open_changes shelter_daemon shut_down".split())

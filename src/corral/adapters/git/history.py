@@ -6,13 +6,12 @@ import asyncio
 import os
 import re
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
 
 import msgspec
 
 from corral.adapters.git.command import git
 from corral.domain.errors import CorralError, NotFoundError
-from corral.ports.history import AskedMerge, CommittedChange, FileHistory, OpenChange
+from corral.ports.history import AskedMerge, CommittedChange, FileHistory, OpenChange, OpenChanges
 from corral.repository import BRANCHES, STATUS
 
 #: Working trees that are looked at, and how many at once: a team may have hundreds.
@@ -55,6 +54,15 @@ async def history(
             with_it = await _with_it(repo, paths, merges, unseen)
         except CorralError as error:
             unseen.append(error.message)
+    here = await open_changes(path, [repo, *workspaces])
+    unseen += here.unseen
+    known = here.known or bool(commits)
+    return FileHistory(known=known, commits=commits, open_changes=here.changes, merges=with_it, unseen=unseen)
+
+
+async def open_changes(path: bytes, workspaces: Sequence[str]) -> OpenChanges:
+    """Where `path` differs from what is committed, among these working trees. What cannot be looked at is named."""
+    name, unseen = os.fsdecode(path), list[str]()
     looked_at = list(dict.fromkeys(workspaces))
     if len(looked_at) > _MOST_WORKSPACES:
         unseen.append(f"{len(looked_at) - _MOST_WORKSPACES} of {len(looked_at)} working trees")
@@ -66,9 +74,8 @@ async def history(
             unseen.append(look)
         elif look is not None:
             changes.append(look)
-    there = any(os.path.lexists(os.path.join(workspace, name)) for workspace in (repo, *looked_at))
-    known = there or bool(commits or changes)
-    return FileHistory(known=known, commits=commits, open_changes=changes, merges=with_it, unseen=unseen)
+    there = any(os.path.lexists(os.path.join(workspace, name)) for workspace in looked_at)
+    return OpenChanges(known=there or bool(changes), changes=changes, unseen=unseen)
 
 
 async def _commits(
@@ -77,10 +84,16 @@ async def _commits(
     """The commits, and the names that the file has and had, as git takes them."""
     arguments = ["--name-status", f"-n{limit}", f"--format={_FIELDS}", "HEAD", *branches, "--"]
     logged = read_log(await git(repo, *_LOG, "--follow", *arguments, f":(literal){name}"))
-    # What it was copied from is another file, though git follows that as well.
-    own = takewhile(lambda one: not one[1].startswith("C"), logged)
+    # What it was copied from is another file, though git follows that as well, or takes one that began with the same
+    # words for it.
+    copied = next((at for at, (_, how) in enumerate(logged) if how.startswith("C")), None)
+    own = logged if copied is None else logged[: copied + 1]
     names = dict.fromkeys([name, *(os.fsdecode(change.path) for change, _ in own if change.path)])
     paths = [f":(literal){one}" for one in list(names)[:_MOST_NAMES]]
+    if copied is not None:
+        told = {change.commit for change, _ in own}
+        others = read_log(await git(repo, *_LOG, "--no-merges", *arguments, *paths))
+        logged = [*own, *(one for one in others if one[0].commit not in told)]
     # Asked for together, git would follow a file to another one where it merges a branch that made it.
     merging = await git(repo, *_LOG, "--merges", "--full-history", "-c", *arguments, *paths)
     logged += (one for one in read_log(merging) if one[0].path)

@@ -25,7 +25,7 @@ from corral.peer import peer_of
 from corral.ports import wire
 from corral.ports.census import Bystander, Check
 from corral.ports.files import SeenFile
-from corral.ports.history import AskedMerge, FileHistory
+from corral.ports.history import AskedMerge, FileHistory, OpenChanges
 from corral.ports.keeper import Hello
 from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.memory import HostMemory
@@ -105,6 +105,9 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
 
     async def look_at_files(self, *, cwd: str, paths: list[str], tops: list[str]) -> list[SeenFile]:
         return await self._call(list[SeenFile], "look_at_files", cwd=cwd, paths=paths, tops=tops)
+
+    async def open_changes(self, *, path: bytes, workspaces: list[str]) -> OpenChanges:
+        return await self._call(OpenChanges, "open_changes", SEND_SECONDS, path=path, workspaces=workspaces)
 
     async def file_history(
         self, *, repo: str, path: bytes, workspaces: list[str], limit: int, merges: list[AskedMerge]
