@@ -21,6 +21,8 @@ _FLUSH_SECONDS = 1.0
 _FLUSH_BYTES = 1 << 20
 #: Seconds between two looks for recordings that are too old.
 _SWEEP_SECONDS = 3600.0
+#: What is kept is thrown away by whole files: one has at most this part of the time, and of the bytes (`Casts`).
+_FILES_KEPT = 4
 #: What a terminal has until somebody says otherwise; see `adapters.tmux.runtime`.
 _SIZE = (200, 50)
 
@@ -73,6 +75,10 @@ class TeamRecordings:
             for run in list(self._open):  # as was said when it was recorded
                 self._end(run)
         self._order = order
+        self._flush()
+        for run, opened in list(self._open.items()):
+            if opened.cast.limit(order.max_size):
+                self._follow(run, opened)
         # Also what is not recorded any more has an age.
         for agent in {**before.masked, **order.masked}:
             self._sweep(self._casts(self._team, agent), agent)
@@ -172,6 +178,9 @@ class TeamRecordings:
             self._timer = None
         for run in list(self._open):
             self._write_out(run)
+            opened, oldest = self._open[run], time.time() - self._order.keep / _FILES_KEPT
+            if self._order.keep and opened.began < oldest:
+                self._follow(run, opened)
         if time.time() - self._swept > _SWEEP_SECONDS:
             self._swept = time.time()
             for agent in {opened.agent for opened in self._open.values()}:
@@ -182,14 +191,19 @@ class TeamRecordings:
         opened = self._open[run]
         self._write(opened, opened.cast.flush)
         while opened.cast.full:
-            # A secret may be under way: its halves must not be shown in one file each.
-            rest = opened.cast.take_rest()
-            self._close(run)
-            at = rest.events[0][0] if rest.events else time.time()
-            # Files are sorted by their beginnings, in milliseconds.
-            opened = self._begin(opened.agent, run, max(at, opened.began + 0.002), rest.size)
-            opened.cast.carry_on(rest)
-            self._write(opened, opened.cast.flush)
+            opened = self._follow(run, opened)
+
+    def _follow(self, run: str, opened: _Open) -> _Open:
+        """Begin the next file of a recording, with what there was no place for."""
+        # A secret may be under way: its halves must not be shown in one file each.
+        rest = opened.cast.take_rest()
+        self._close(run)
+        at = rest.events[0][0] if rest.events else time.time()
+        # Files are sorted by their beginnings, in milliseconds.
+        following = self._begin(opened.agent, run, max(at, opened.began + 0.002), rest.size)
+        following.cast.carry_on(rest)
+        self._write(following, following.cast.flush)
+        return following
 
     def _end(self, run: str) -> None:
         if run in self._open:

@@ -83,6 +83,9 @@ class Cast(Protocol):
     def marked(self, at: float, text: str) -> None:
         """Something happened that is worth finding again."""
 
+    def limit(self, max_size: int) -> bool:
+        """So much may be kept of the agent from now on; True if this one alone is too long for that."""
+
     @property
     def full(self) -> bool:
         """It had no place for all that was to be written: the next one should be begun, with the rest."""

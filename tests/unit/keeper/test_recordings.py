@@ -6,10 +6,11 @@ import os
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from corral.adapters.files import casts
-from corral.adapters.files.casts import CastBook
+from corral.adapters.files.casts import CastBook, CastFile
 from corral.keeper.recordings import TeamRecordings
 from corral.ports.casts import RecordingOrder
 from corral.ports.sessions import Picture
@@ -115,6 +116,49 @@ def test_of_a_fast_writer_the_newest_is_kept_and_no_more_than_may_be(tmp_path: P
         assert sum(map(len, files)) > (1 << 20) - 2 * (256 << 10)
         assert lines.decode().endswith(shown)
         assert all(json.loads(file.splitlines()[0])["version"] == 2 for file in files)
+
+    asyncio.run(body())
+
+
+def test_a_limit_that_is_lowered_holds_for_the_file_that_is_open(tmp_path: Path) -> None:
+    async def body() -> None:
+        scene = Scene(tmp_path)
+        scene.recordings.configure(order())
+        scene.recordings.started(RUN)
+        scene.recordings.output("a", RUN, time.time(), b"x" * (200 << 10) + b"hunter2-")
+        scene.recordings.configure(msgspec.structs.replace(order(), max_size=128 << 10))
+        scene.recordings.output("a", RUN, time.time(), b"secret done")
+        assert sum(one.bytes for one in scene.recordings.listed("a")) <= 128 << 10
+        scene.recordings.close()
+        assert not [file for file in scene.files() if "hunter2" in file or "secret" in file]
+
+    asyncio.run(body())
+
+
+def test_a_file_that_is_open_does_not_keep_what_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, write = time.time(), CastFile._write
+
+    def written(cast: CastFile, block: bytes) -> None:
+        write(cast, block)
+        os.utime(cast._path, (now, now))
+
+    monkeypatch.setattr("corral.keeper.recordings.time.time", lambda: now)
+    monkeypatch.setattr(CastFile, "_write", written)
+
+    async def body() -> None:
+        nonlocal now
+        scene = Scene(tmp_path)
+        scene.recordings.configure(order())
+        scene.recordings.started(RUN)
+        for minute in range(150):
+            scene.recordings.output("a", RUN, now, b"minute %03d." % minute)
+            scene.recordings.listed("a")  # which writes what there is
+            now += 60
+        shown = "".join(scene.files())
+        assert "minute 149" in shown
+        assert "minute 095" in shown, "what is to be kept"
+        assert "minute 070" not in shown, "by whole files, of a quarter of the time each"
+        scene.recordings.close()
 
     asyncio.run(body())
 

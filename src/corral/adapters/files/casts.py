@@ -64,6 +64,11 @@ class CastFile:
         """See `Cast.marked`."""
         self._other(at, asciicast.MARKER, text)
 
+    def limit(self, max_size: int) -> bool:
+        """See `Cast.limit`."""
+        self._longest = _longest(max_size)
+        return self._written > self._longest
+
     @property
     def full(self) -> bool:
         """See `Cast.full`."""
@@ -165,6 +170,10 @@ class CastFile:
             view = view[done:]
 
 
+def _longest(max_size: int) -> int:
+    return min(_LONGEST_FILE, max_size // 4) if max_size else _LONGEST_FILE
+
+
 class CastBook:
     """See `ports.casts.Casts`."""
 
@@ -179,8 +188,8 @@ class CastBook:
         milliseconds = int(at * 1000)
         while os.path.exists(path := os.path.join(self._directory, f"{milliseconds:013d}-{run}.cast")):
             milliseconds += 1
-        longest = min(_LONGEST_FILE, max_size // 4) if max_size else _LONGEST_FILE
-        return CastFile(path, title=self._title, began=at, size=size, masker=Masker(secrets.values()), longest=longest)
+        masker, longest = Masker(secrets.values()), _longest(max_size)
+        return CastFile(path, title=self._title, began=at, size=size, masker=masker, longest=longest)
 
     def listed(self) -> list[RecordingShown]:
         """See `Casts.listed`."""
