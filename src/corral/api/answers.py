@@ -271,6 +271,7 @@ def agent_object(registry: Registry, agent: Agent, *, hidden: bool = False) -> d
         "paused": is_paused(agent),
         "pid": agent.pid,
         "user": agent.user,
+        "owner": _owner(registry, agent),
         "host": agent.host,
         "workspace": agent.workspace,
         "containment": agent.containment or NOT_CONTAINED,
@@ -370,9 +371,13 @@ def _row(registry: Registry, agent: Agent, *, hidden: bool) -> str:
 
 def _whose(registry: Registry, agent: Agent) -> str:
     """Whose it is, on a shared server: the person, with the user of agents that runs it, if any. Else empty."""
-    team = registry.teams.get(agent.team)
-    owner = team.user if team is not None else ""
+    owner = _owner(registry, agent)
     return f"{agent.user} ({owner})" if owner and agent.user not in ("", owner) else owner
+
+
+def _owner(registry: Registry, agent: Agent) -> str:
+    team = registry.teams.get(agent.team)
+    return team.user if team is not None else ""
 
 
 def _quotes(agent: Agent) -> bool:

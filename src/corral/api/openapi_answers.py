@@ -95,6 +95,7 @@ class Agent(Told, frozen=True):
     paused: bool
     pid: int | None
     user: str
+    owner: Annotated[str, Meta(description="on a shared server, the user whose team it is; else empty")]
     host: str
     workspace: str
     containment: str

@@ -54,6 +54,8 @@ def test_whose_an_agent_is_is_told_where_there_are_several_people(tmp_path: Path
         for user, told in (("", ["", ""]), ("ann", ["ann", "agent-builder (ann)"])):
             await scene.registry.commit(PERSON, teams=[replace(TEAM, user=user)])
             table = bytes(answers.agent_table(scene.registry, [own, of_another], ()).body).decode()
+            told_of = answers.agent_object(scene.registry, of_another)
+            assert (told_of["user"], told_of["owner"]) == ("agent-builder", user)
             assert [line.split("\t")[-2] for line in table.splitlines()] == told
 
     play(tmp_path, act)
