@@ -11,7 +11,7 @@ import pytest
 from corral.adapters.audit.verifying import verify
 from corral.domain.audit import RECOVERED
 from corral.domain.audit_sequence import CUT_OFF
-from tests.support.audit import entries, segments, write
+from tests.support.audit import entries, remarked, segments, write
 
 #: Every step of appending, signing, rotating, dropping and mending. `test_killed_at_every_step` holds it complete.
 AUDITING = (
@@ -112,4 +112,4 @@ def test_killed_twice_in_the_middle_of_mending(own_directory: Path) -> None:
     write(directory, 3)
     report = verify(str(directory))
     assert report.ok, report.flaws
-    assert len(report.remarks) == 2
+    assert len(remarked(report)) == 2

@@ -10,6 +10,7 @@ from corral.adapters.audit.trail import Trail
 from corral.domain import audit
 from corral.domain.audit import Actor, Entry, Note, Target
 from corral.domain.audit_terms import AuditTerms
+from corral.domain.audit_verify import Report
 from corral.domain.timestamps import timestamp
 
 ANN = Actor(uid=1001, user="ann", member=True, agent="shop/api", run="0123456789ab")
@@ -52,6 +53,11 @@ def write(directory: Path, count: int, *, terms: AuditTerms = TERMS, clock: Cloc
         if trail.unsigned >= terms.checkpoint_entries:
             trail.checkpoint()
     trail.close()
+
+
+def remarked(report: Report) -> list[str]:
+    """Its remarks, but for where a trail ends that was closed in order."""
+    return [said for said in report.remarks if not said.startswith("it ends with entry ")]
 
 
 def segments(directory: Path) -> list[Path]:

@@ -289,6 +289,12 @@ class Verification:
                 "the writer did not end in order: it was killed, its last entries were cut off, or this is a copy from "
                 "when it wrote"
             )
+        if self._count and self._rests and self._is_closed and not self._shipped:
+            # So does a trail whose last files were taken away, with their checkpoints, from a pause of the writer on.
+            self._remarks.append(
+                f"it ends with entry {last}, with which the writer ended in order: whether there was more after that, "
+                "only checkpoints that were kept elsewhere can tell"
+            )
         if self._count and not self._digests and not self._is_shortened:
             self._flaw(CUT_OFF, place, last, f"{place}: there are entries, and not one checkpoint of them")
 

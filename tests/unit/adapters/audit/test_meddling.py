@@ -14,7 +14,7 @@ from corral.domain.audit_terms import AuditTerms
 from corral.domain.audit_verify import Writer
 from corral.domain.errors import BrokenTrailError, RefusedError, WrongUseError
 from corral.wiring_audit import public_key
-from tests.support.audit import TERMS, Clock, checkpoints, entries, note, segments, write
+from tests.support.audit import TERMS, Clock, checkpoints, entries, note, remarked, segments, write
 
 
 @pytest.fixture
@@ -31,6 +31,22 @@ def test_a_key_without_any_entry_does_not_hold_and_is_not_gone_on_with(trail: Pa
     assert (flaw.what, flaw.number) == (CUT_OFF, 1)
     with pytest.raises(BrokenTrailError, match="not one entry"):
         Trail.open(str(trail), TERMS, Clock(), {})
+
+
+def test_whole_files_that_are_taken_off_behind_an_end_in_order_are_remarked_on(trail: Path, tmp_path: Path) -> None:
+    """Nothing that is left tells of them."""
+    ends, copy = list(entries(trail))[-1].number, tmp_path / "copy"
+    shutil.copytree(trail, copy)  # as it is left, then
+    write(trail, 20)
+    report = verify(str(copy))
+    assert report.ok
+    assert [said for said in report.remarks if said.startswith(f"it ends with entry {ends}, ")]
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for path in trail.glob("*.checkpoints"):
+        shutil.copy(path, kept)
+    assert not verify(str(copy), shipped=str(kept)).ok
+    assert remarked(verify(str(trail), shipped=str(kept))) == verify(str(trail), shipped=str(kept)).remarks
 
 
 def test_a_private_key_alone_is_a_key_without_any_entry(trail: Path) -> None:
@@ -64,7 +80,7 @@ def test_a_writer_that_was_killed_before_it_made_that_file_is_remarked_on(trail:
     assert report.ok
     assert any("is empty: a crash has left it so" in said for said in report.remarks)
     write(trail, 1)
-    assert verify(str(trail)).remarks == []
+    assert remarked(verify(str(trail))) == []
 
 
 def test_files_of_entries_that_are_half_dropped_miss_nothing(trail: Path) -> None:
@@ -115,7 +131,7 @@ def test_a_public_key_that_is_gone_is_told_of_beside_what_could_not_be_checked(t
     assert any("signing.pub is gone" in said and "--key" in said for said in report.remarks)
     assert verify(str(trail), keys=[str(kept)]).ok
     write(trail, 1)
-    assert verify(str(trail)).remarks == []
+    assert remarked(verify(str(trail))) == []
 
 
 @pytest.mark.parametrize("how", ["removed", "emptied", "shortened"])
@@ -163,7 +179,7 @@ def test_what_the_daemon_found_out_itself_is_a_flaw_and_its_silence_is_none(trai
     (flaw,) = verify(str(trail), writer=Writer(alarm="it was replaced")).flaws
     assert "it was replaced" in flaw.message
     report = verify(str(trail), writer=Writer(silence="nobody is there"))
-    assert (report.ok, report.remarks) == (True, ["nobody is there"])
+    assert (report.ok, remarked(report)) == (True, ["nobody is there"])
 
 
 def _meddle(path: Path, how: str) -> None:

@@ -15,7 +15,7 @@ from corral.adapters.audit.verifying import verify
 from corral.domain.audit_sequence import CUT_OFF, REPLACED
 from corral.domain.audit_terms import AuditTerms
 from corral.domain.errors import BrokenTrailError, CorralError, WrongUseError
-from tests.support.audit import TERMS, Clock, checkpoints, lines, note, write
+from tests.support.audit import TERMS, Clock, checkpoints, lines, note, remarked, write
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def test_verifying_says_with_how_many_it_compared_and_why_with_those(directory: 
     assert verify(str(directory), shipped=str(kept)).remarks == [f"compared with {count} checkpoints in {kept}"]
     (said,) = verify(str(directory), configured=str(kept)).remarks
     assert said == f"compared with {count} checkpoints in {kept} (checkpoint_directory in config.toml)"
-    assert verify(str(directory)).remarks == []
+    assert remarked(verify(str(directory))) == []
 
 
 def test_a_trail_is_compared_with_what_is_configured(directory: Path, kept: Path, tmp_path: Path) -> None:

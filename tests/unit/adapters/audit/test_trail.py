@@ -35,6 +35,7 @@ from tests.support.audit import (
     lines,
     note,
     put_back,
+    remarked,
     segments,
     ship,
     write,
@@ -152,7 +153,7 @@ def test_a_torn_write_is_told_of_and_nothing_is_lost(tmp_path: Path, left: int, 
     write(directory, 3, clock=clock)
     report = verify(str(directory))
     assert report.ok, report.flaws
-    assert len(report.remarks) == 1
+    assert len(remarked(report)) == 1
     found = list(entries(directory))
     assert found[: len(before)] == before
     told = next(entry for entry in found if entry.note.verb == RECOVERED)
@@ -244,7 +245,7 @@ def test_a_part_that_cannot_be_taken_back_is_told_of(tmp_path: Path, monkeypatch
     trail.close()
     report = verify(str(directory))
     assert report.ok
-    assert len(report.remarks) == 1
+    assert len(remarked(report)) == 1
     assert RECOVERED in [entry.note.verb for entry in entries(directory)]
 
 
