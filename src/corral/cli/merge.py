@@ -103,8 +103,11 @@ def ls(invocation: Invocation) -> int:
     if invocation.json:
         write_json(answer)
         return 0
-    for line in listed(answer, width_of(sys.stdout)):
+    lines = list(listed(answer, width_of(sys.stdout)))
+    for line in lines:
         say(line)
+    if not lines and not invocation.flag("all"):
+        remark("nothing is in line; corral merge ls --all has what is at an end")
     if answer.get("note"):
         remark(plain(str(answer.get("note"))))
     return 0

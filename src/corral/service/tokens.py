@@ -89,7 +89,8 @@ class Tokens:
         async with self._changing:
             holder = self._holder(user)
             if holder is None:
-                raise NotFoundError(f"{user} is no member of this host", "corral member ls shows who is")
+                remedy = "corral member ls shows who is, and corral token add --for NAME makes one for a member"
+                raise NotFoundError(f"{user} has no record as a member of this host, and a token is of one", remedy)
             rules.must_be_possible(self._known.values(), user, note, seconds)
             id_ = secrets.token_hex(rules.ID_BYTES)
             text, now = rules.spelled(id_, secrets.token_urlsafe(rules.SECRET_BYTES)), self._now()

@@ -3,6 +3,7 @@
 from corral.cli.merge_shown import listed, shown
 from corral.client.answers import Record
 from tests.unit.cli.conftest import Corral
+from tests.unit.client.fake_daemon import FakeDaemon, whole
 
 EVIL = "\x1b[2Jx\a"
 GATE: Record = {
@@ -78,3 +79,10 @@ def test_what_is_no_merge_is_named_as_it_was_typed(corral: Corral) -> None:
     for command in ("show", "cancel", "retry"):
         outcome = corral("merge", command, "corral/shop/builder-2")
         assert (outcome.code, "'corral/shop/builder-2' is no merge" in outcome.err) == (3, True)
+
+
+def test_of_an_empty_line_it_is_said_what_has_the_rest(corral: Corral, daemon: FakeDaemon) -> None:
+    daemon.answer("GET", "/v1/merges", whole(b'{"merges": [], "note": ""}'))
+    outcome = corral("merge", "ls")
+    assert (outcome.out, outcome.err) == ("", "nothing is in line; corral merge ls --all has what is at an end\n")
+    assert corral("merge", "ls", "--all").err == ""

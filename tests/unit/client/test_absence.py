@@ -22,6 +22,18 @@ def test_an_instance_that_was_never_used_has_nothing_up(places: Places) -> None:
     assert isinstance(error_of_absence(places), NotFoundError)
 
 
+def test_who_may_have_meant_the_shared_server_is_told_of_it(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corral.client.absence.host_names.HOME", str(tmp_path / "nowhere"))
+    assert error_of_absence(places).remedy == "corral up starts the team of a corral.toml"
+    (tmp_path / "host").mkdir()
+    monkeypatch.setattr("corral.client.absence.host_names.HOME", str(tmp_path / "host"))
+    assert (
+        "; the shared server of this machine is for its members: sudo corral member" in error_of_absence(places).remedy
+    )
+
+
 def test_an_instance_at_rest_has_nothing_up(used: Places) -> None:
     Path(used.at_rest_mark).touch()
     assert nothing_is_up(used)

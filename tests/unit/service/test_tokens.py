@@ -59,8 +59,9 @@ def test_a_token_is_told_once_kept_as_a_hash_and_journalled_by_its_id(tmp_path: 
 def test_only_people_who_are_members_can_have_one(tmp_path: Path) -> None:
     async def act(people: Crowd, tokens: Tokens) -> None:
         for user in ("root", "ben", "agent-builder", "nobody-at-all", ""):
-            with pytest.raises(NotFoundError):
+            with pytest.raises(NotFoundError, match="no record as a member") as refused:
                 await tokens.add(OLGA, user, note="", seconds=None)
+            assert "corral token add --for" in refused.value.remedy
         assert len(tokens) == 0
 
     run(tmp_path, act)
