@@ -49,12 +49,19 @@ def _own_part(places: Places, *, fix: bool) -> Report:
     from corral.domain.diagnosis_parts import OF_CALLER, UNSEEN, of_server, together
     from corral.wiring_doctor_shared import Shared
 
-    shared = Shared(places)
-    server = of_server(shared.of_caller(), shared.not_checked)
     part = part_of(os.getuid())
     lives = life.look_at(_daemon_of(places), ("keeper", part.keeper, part.places.keeper_lock))
+    shared = Shared(places, lives)
+    server = of_server(shared.of_caller(), shared.not_checked)
     with _user_units() as (units, no_units):
-        view = LocalHost(part.places, lambda: records(places, lives, part.user), units, no_units=no_units, lives=lives)
+        view = LocalHost(
+            part.places,
+            lambda: records(places, lives, part.user),
+            units,
+            no_units=no_units,
+            lives=lives,
+            needs_manager=True,
+        )
         if not fix:
             return together([server, examine(view)], [UNSEEN], OF_CALLER)
         from corral.adapters.doctor.hands import LocalHands
@@ -67,13 +74,13 @@ def _own_part(places: Places, *, fix: bool) -> Report:
 def _all_parts(places: Places) -> Report:
     """As root, which heals nothing: what is another user's, that user heals."""
     from corral.adapters.doctor import parts
-    from corral.domain.diagnosis_parts import OF_ANOTHER, OF_THE_HOST, of_server, of_user, part, together
+    from corral.domain.diagnosis_parts import OF_ANOTHER, OF_THE_HOST, of_nobody, of_server, of_user, part, together
     from corral.wiring_doctor_shared import Shared
 
     lives = life.look_at(_daemon_of(places))
     host = LocalHost(places, lambda: Records(source="none"), None, lives=lives)
-    shared = Shared(places)
-    reports = [of_server(shared.of_everybody(), shared.not_checked), part(examine(host), OF_THE_HOST)]
+    shared = Shared(places, lives)
+    reports = [of_server(shared.of_everybody(), shared.not_checked), part(examine(host), OF_THE_HOST), of_nobody()]
     everybody, unseen = parts.all_parts()
     for one in everybody:
         view = LocalHost(

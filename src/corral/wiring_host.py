@@ -14,13 +14,17 @@ from corral.adapters.host.hands import Hands
 from corral.adapters.policy.engine_lines import NEEDS
 from corral.client.absence import nothing_is_up
 from corral.client.answers import ask_for_list
+from corral.client.daemon_seen import daemon_seen
 from corral.client.wire import is_remote, somebody_listens
-from corral.config import policy_settings
-from corral.domain import host_plan
+from corral.config import audit_terms, policy_settings
+from corral.domain import host_plan, host_trouble
+from corral.domain.diagnosis import POLICY
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.host_layout import Layout, layout
 from corral.domain.host_names import AGENTS, HELPER, HOME, MEMBERS, RUNTIME
 from corral.domain.host_plan import Step
+from corral.domain.host_seen import ServiceSeen
+from corral.domain.host_trouble import Trouble
 from corral.domain.host_trust import refuse_weak, refuse_weak_ground
 from corral.failpoint import point
 from corral.places import Places
@@ -42,8 +46,8 @@ class Plan:
     hands: Doing
     #: What could not be looked at, in words.
     unseen: str = ""
-    #: Of a host that was only looked at: what keeps it from working, and what helps.
-    trouble: Sequence[tuple[str, str]] = ()
+    #: Of a host that was only looked at: what keeps it from working.
+    trouble: Sequence[Trouble] = ()
 
     def carry_out(self, on_step: Callable[[Step], None]) -> None:
         """Take the steps in order; `on_step` hears of each before it is taken."""
@@ -57,7 +61,7 @@ def plan_setup(workspaces: str | None, *, only_look: bool) -> Plan:
     """What is missing on this host. Refuses, before anything is planned, what must not be set up or cannot be."""
     _refuse_unless_root("setup")
     _refuse_without_engine()
-    wanted = wanted_layout(workspaces)
+    wanted = wanted_layout(workspaces, audit_terms(Places(HOME, RUNTIME)).checkpoint_directory)
     refuse_weak(sys.executable, installation.entries())
     wanted = replace(wanted, directories=(*wanted.directories, *look.private_directories()))
     ours = {one.path for one in wanted.directories} | {one.path for one in wanted.files}  # the plan puts these right
@@ -70,8 +74,18 @@ def plan_setup(workspaces: str | None, *, only_look: bool) -> Plan:
     if steps and not only_look:
         host_plan.refuse_obstacles(steps)
         hands.check_sudoers()
-    trouble = host_plan.trouble(seen.service, _problem_of_policy()) if only_look else ()
+    trouble = _trouble(seen.service) if only_look else ()
     return Plan(steps, (), hands, unseen, trouble)
+
+
+def _trouble(service: ServiceSeen) -> list[Trouble]:
+    """What keeps a host from working. A daemon that is not up is not asked: that it is not, is known by then."""
+    found = host_trouble.of_service(service)
+    if service.active and not found:
+        found += host_trouble.of_daemon(daemon_seen(Places(HOME, RUNTIME)))
+    policy = host_trouble.of_policy(*_problem_of_policy())
+    # The daemon decides by what it read when it started, and says the same of that.
+    return policy + [one for one in found if not policy or one.check != POLICY]
 
 
 def plan_removal(*, purge: bool, force: bool) -> Plan:
@@ -113,17 +127,17 @@ def _teams_are_up(places: Places) -> RefusedError:
     )
 
 
-def wanted_layout(workspaces: str | None) -> Layout:
+def wanted_layout(workspaces: str | None, checkpoints: str = "") -> Layout:
     """What a shared server has that this Corral sets up."""
     helper = files("corral.privileged").joinpath("helper.py").read_text(encoding="utf-8")
-    return layout(sys.executable, helper, workspaces or look.workspaces())
+    return layout(sys.executable, helper, workspaces or look.workspaces(), checkpoints)
 
 
-def _problem_of_policy() -> str:
-    """What is wrong with the rules of this host's own; those that ship are in order."""
+def _problem_of_policy() -> tuple[str, str]:
+    """What is wrong with the rules of this host's own, and what helps; those that ship are in order."""
     places = Places(HOME, RUNTIME)
     if not os.path.lexists(places.policy):
-        return ""
+        return "", ""
     from corral.wiring_policy import problem_of
 
     return problem_of(places)

@@ -50,16 +50,16 @@ async def policy_of(places: Places) -> Policy:
     return policy
 
 
-def problem_of(places: Places) -> str:
-    """Why the policy of an instance could not be used by a daemon that starts now; empty if it could."""
+def problem_of(places: Places) -> tuple[str, str]:
+    """Why a daemon that starts now could not use the policy of an instance, and what helps; empty if it could."""
 
-    async def tried() -> str:
+    async def tried() -> tuple[str, str]:
         try:
             policy = await policy_of(places)
         except BadPolicyError as error:
-            return error.message
+            return error.message, error.remedy
         await policy.close()
-        return ""
+        return "", ""
 
     return asyncio.run(tried())
 

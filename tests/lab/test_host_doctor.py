@@ -16,7 +16,7 @@ from tests.support.waiting import wait_for
 
 #: What the machines of the lab lack, whatever is done.
 LACKED = {"controllers"}
-POLICY = "/var/lib/corral/policy"
+POLICY, CONFIG = "/var/lib/corral/policy", "/var/lib/corral/config.toml"
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_what_is_wrong_with_the_server_as_such_is_told_with_what_helps(server: N
             document = doctor(person)
             (problem,) = found(document, "policy")
             assert (document["healthy"], "rules.rego" in problem["message"]) == (False, True)
-            assert "sudo corral policy test /var/lib/corral/policy" in problem["remedy"]
+            assert "sudo corral host setup --check" in problem["remedy"]
         shown = system("corral", "doctor", check=False).stdout
         assert shown.count("no_policy") == 1, shown
         checked = system("corral", "host", "setup", "--check", check=False)
@@ -156,6 +156,122 @@ def test_what_is_wrong_with_the_server_as_such_is_told_with_what_helps(server: N
     finally:
         system("rm", "-r", POLICY)
         system("systemctl", "restart", "corral.service")
+
+
+def checked() -> str:
+    """What `corral host setup --check` says of a host that is not as it should be."""
+    done = system("corral", "host", "setup", "--check", check=False)
+    assert done.returncode in (3, 4), done.stdout
+    assert "nothing is missing" not in done.stdout
+    return done.stdout + done.stderr
+
+
+def configure(text: str) -> None:
+    """Write the host's config.toml; without a text there is none."""
+    if text:
+        with open(CONFIG, "w") as config:
+            config.write(text)
+    else:
+        os.unlink(CONFIG)
+
+
+def test_a_daemon_that_does_not_run_or_does_nothing_is_a_problem_to_whoever_looks(server: None, ann: User) -> None:
+    up(ann, "shop")
+    system("systemctl", "stop", "corral.service")
+    for person in (ann, None):
+        document = doctor(person)
+        (problem,) = found(document, "daemon")
+        assert (document["healthy"], problem["severity"]) == (False, "problem")
+        assert problem["remedy"].startswith("sudo systemctl start corral.service; journalctl")
+    assert "not running" in checked()
+
+    # It fails as it starts.
+    configure("[listen]\naddress = 7\n")
+    system("systemctl", "start", "corral.service", check=False)
+    (failing,) = found(doctor(None), "daemon")
+    assert "does not stay up" in failing["message"] or "not running" in failing["message"]
+    assert found(doctor(ann), "daemon")
+    assert "does not stay up" in checked()
+    configure("")
+    system("systemctl", "restart", "corral.service")
+    assert wrong(doctor(None)) == wrong(doctor(ann)) == []
+
+    # Somebody took its trail away: it refuses everything.
+    system("mv", "/var/lib/corral/audit", "/var/lib/corral/audit.kept")
+    wait_for(lambda: ann.run("corral", "ps", check=False).returncode == 7, what="the daemon has noticed")
+    for person in (ann, None):
+        document = doctor(person)
+        (problem,) = found(document, "daemon")
+        assert (document["healthy"], "refuses everything" in problem["message"]) == (False, True)
+    assert "refuses everything" in checked()
+    system("systemctl", "restart", "corral.service")
+    system("rm", "-r", "/var/lib/corral/audit.kept")
+    assert wrong(doctor(ann)) == []
+
+    # Nobody can reach it: it ends by itself, and another comes.
+    pid = daemon()
+    os.unlink("/run/corral/daemon.sock")
+    (gone,) = found(doctor(None), "daemon")
+    assert (str(pid) in gone["message"], "systemd starts another" in gone["remedy"]) == (True, True)
+    assert found(doctor(ann), "daemon")
+    wait_for(lambda: daemon() not in (0, pid) and not found(doctor(ann), "daemon"), seconds=60, what="another daemon")
+    assert {row["state"] for row in rows(ann)} == {"running"}
+
+
+def test_what_the_set_up_lacks_and_what_the_helper_refuses_is_told_by_doctor_and_check(server: None, ann: User) -> None:
+    os.rename("/etc/sudoers.d/corral", "/etc/corral/kept")
+    try:
+        (lacks,) = found(doctor(None), "host_setup")
+        assert lacks["subject"] == "/etc/sudoers.d/corral"
+    finally:
+        os.rename("/etc/corral/kept", "/etc/sudoers.d/corral")
+    for mode, word in ((0o777, "can be changed by others"), (0o700, "cannot be passed by everybody")):
+        os.chmod("/srv", mode)
+        try:
+            assert word in checked()
+            assert any(word in one["message"] for one in found(doctor(None), "host_setup"))
+        finally:
+            os.chmod("/srv", 0o755)
+    system("usermod", "--password", "$y$j9T$x$x", "corral")
+    assert "lock the password" in checked()
+    system("corral", "host", "setup", "--yes")
+    assert wrong(doctor(None)) == []
+
+    # Checkpoints go where the unit lets them.
+    kept = "/srv/kept checkpoints"
+    system("install", "-d", "-o", "corral", "-g", "corral", "-m", "0700", kept)
+    configure(f'[audit]\ncheckpoint_directory = "{kept}"\ncheckpoint_every = "1s"\n')
+    try:
+        system("systemctl", "restart", "corral.service")
+        wait_for(lambda: "not shipped" in checked(), what="it says that they cannot be put there")
+        assert "corral.service (root:root 0644)" in checked()
+        system("corral", "host", "setup", "--yes")
+        wait_for(lambda: os.listdir(kept), what="they are there")
+        assert wrong(doctor(None)) == []
+    finally:
+        configure("")
+        system("corral", "host", "setup", "--yes")
+        system("rm", "-r", kept)
+
+
+def test_who_has_no_service_manager_is_told_so_with_what_helps(server: None, ann: User) -> None:
+    up(ann, "shop")
+    unit = f"user@{ann.uid}.service"
+    system("systemctl", "stop", unit)
+    try:
+        refused = system("corral", "restart", "-t", "shop", "api", check=False)
+        assert (refused.returncode, f"sudo systemctl start {unit}" in refused.stderr) == (6, True), refused.stderr
+        (lacks,) = found(doctor(None), "linger", subject="ann")
+        assert "service manager of ann" in lacks["message"]
+        assert "start the service manager of ann" in checked()
+        system("loginctl", "disable-linger", "ann")
+        assert found(doctor(None), "linger", subject="ann")
+        assert not doctor(ann)["healthy"], "who has logged in has a manager, and not for long"
+    finally:
+        system("loginctl", "enable-linger", "ann")  # as before the test; what a set-up turns on, a removal turns off
+        system("corral", "host", "setup", "--yes")
+    assert not found(doctor(None), "linger")
+    system("corral", "down", "-t", "shop")
 
 
 def up_in_own(user: User, home: str) -> str:

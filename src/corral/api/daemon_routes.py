@@ -13,6 +13,7 @@ from corral.api.daemon_bodies import FixesBody
 from corral.api.services import Services
 from corral.domain.records import NewEvent
 from corral.domain.timestamps import timestamp
+from corral.service.audit import Audit
 
 
 class DaemonApi:
@@ -41,11 +42,7 @@ class DaemonApi:
                 "keeper": keepers.presence,
                 **({"listening": listening} if listening else {}),
                 **({"keepers": keepers.presences} if keepers.shared else {}),
-                **(
-                    {"audit": dict(zip(("number", "hash"), services.audit.head, strict=True))}
-                    if services.audit is not None
-                    else {}
-                ),
+                **({"audit": _audit(services.audit)} if services.audit is not None else {}),
             }
         )
 
@@ -91,3 +88,8 @@ class DaemonApi:
         ]
         await self._services.journal.note(requests.caller(request), events)
         return answers.json({"noted": len(events)})
+
+
+def _audit(audit: Audit) -> dict[str, object]:
+    number, digest = audit.head
+    return {"number": number, "hash": digest, **({"not_shipped": audit.not_shipped} if audit.not_shipped else {})}

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from corral.wiring_host import Plan
 
 
+_NOTHING = "this host is set up: nothing is missing"
+
+
 def setup(invocation: Invocation) -> int:
     from corral.wiring_host import plan_setup
 
@@ -48,25 +51,25 @@ def remove(invocation: Invocation) -> int:
 
 
 def _checked(plan: "Plan", *, as_json: bool) -> int:
-    steps = plan.steps
+    steps, trouble = plan.steps, plan.trouble
     if as_json:
-        trouble = [{"message": message, "remedy": remedy} for message, remedy in plan.trouble]
+        told = [{"message": one.message, "remedy": one.remedy} for one in trouble]
         ready = not steps and not trouble
-        write_json({"ready": ready, "missing": [step.as_json() for step in steps], "trouble": trouble})
-    elif not steps:
-        say("this host is set up: nothing is missing" if not plan.trouble else "nothing is missing")
-    else:
+        write_json({"ready": ready, "missing": [step.as_json() for step in steps], "trouble": told})
+    elif steps:
         list_steps(steps)
+    else:
+        say("everything is in its place, and yet this host does not work:" if trouble else _NOTHING)
+    messages, remedies = [one.message for one in trouble], [one.remedy for one in trouble]
     if steps:
         from corral.domain.host_plan import refuse_obstacles
 
         refuse_obstacles(steps)
-        raise NotFoundError(
-            f"this host is not set up: {len(steps)} step{'s are' if len(steps) > 1 else ' is'} missing",
-            f"sudo corral host setup does {'them' if len(steps) > 1 else 'it'}, after it has shown the plan",
-        )
-    if plan.trouble:
-        messages, remedies = zip(*plan.trouble, strict=True)
+        are = f"{len(steps)} step{'s are' if len(steps) > 1 else ' is'} missing"
+        messages.insert(0, f"this host is not set up: {are}")
+        do = f"sudo corral host setup does {'them' if len(steps) > 1 else 'it'}, after it has shown the plan"
+        remedies.insert(0, do)
+    if messages:
         raise NotFoundError("; ".join(messages), "; ".join(remedies))
     return 0
 

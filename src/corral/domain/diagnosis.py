@@ -49,9 +49,10 @@ CHECKS = (
 JOURNAL = "journal"
 #: Of a shared server alone: what nobody could look at, because it is others'.
 OTHER_USERS = "other_users"
-#: Of a shared server alone: the policy, whose teams are up, and what is up beside it in instances of members' own.
-POLICY, MEMBERS, OWN_INSTANCES = "policy", "members", "own_instances"
-OF_SHARED = (POLICY, MEMBERS, OWN_INSTANCES)
+#: Of a shared server alone: the policy, whose teams are up, what is up beside it in instances of members' own, and
+#: what `corral host setup` would put right.
+POLICY, MEMBERS, OWN_INSTANCES, HOST_SETUP = "policy", "members", "own_instances", "host_setup"
+OF_SHARED = (HOST_SETUP, POLICY, MEMBERS, OWN_INSTANCES)
 _ORDER = (*CHECKS, *OF_SHARED, OTHER_USERS, JOURNAL)
 
 

@@ -196,6 +196,8 @@ class Host:
     systemd: bool = False
     #: The user's service manager runs.
     user_manager: bool = False
+    #: It has to, and to stay: the user is a member of a shared server. Its unit.
+    needed_manager: str = ""
     #: The path of the user's bus; empty if there is none.
     user_bus: str = ""
     #: None: it cannot be told.

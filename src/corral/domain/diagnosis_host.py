@@ -66,9 +66,9 @@ def profiles(facts: Facts) -> list[Finding]:
 def linger(facts: Facts) -> list[Finding]:
     """The user's service manager stays when the last session of the user ends."""
     host = facts.host
-    if not host.user_manager or host.linger is not False:
+    if not (host.user_manager or host.needed_manager) or host.linger is not False:
         return []
-    up = bool(facts.records.agents)
+    up = bool(facts.records.agents or host.needed_manager)
     return [
         Finding(
             check="linger",
@@ -76,7 +76,7 @@ def linger(facts: Facts) -> list[Finding]:
             subject=host.user,
             message=f"{host.user} has no linger: at the last logout systemd ends everything it holds for {host.user}"
             + (", the agents that are up included" if up else ""),
-            remedy="loginctl enable-linger",
+            remedy="sudo corral host setup turns it on" if host.needed_manager else "loginctl enable-linger",
             ours=up,
             details={"user": host.user},
         )
@@ -85,6 +85,17 @@ def linger(facts: Facts) -> list[Finding]:
 
 def user_bus(host: Host) -> list[Finding]:
     """systemd can be asked for scopes."""
+    if host.needed_manager and not host.user_manager:
+        return [
+            Finding(
+                check="user_bus",
+                severity=PROBLEM,
+                subject=host.user,
+                message=f"the service manager of {host.user} does not run: neither can the keeper and the agents",
+                remedy=f"sudo systemctl start {host.needed_manager}",
+                ours=True,
+            )
+        ]
     if host.user_bus:
         return []
     if not host.systemd:

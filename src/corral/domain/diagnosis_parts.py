@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from corral.domain.diagnosis import JOURNAL, OF_SHARED, OTHER_USERS, OWN_INSTANCES, POLICY, Finding, Report, in_order
+from corral.domain.diagnosis import (
+    CHECKS,
+    JOURNAL,
+    OF_SHARED,
+    OTHER_USERS,
+    OWN_INSTANCES,
+    POLICY,
+    Finding,
+    Report,
+    in_order,
+)
+from corral.domain.diagnosis_shared import BY_SETUP
 
 #: What is the host's, and nobody's part of it.
 OF_THE_HOST = frozenset(("daemon", "tmux", "disk", "cgroups"))
@@ -17,6 +28,9 @@ OF_THE_HOST = frozenset(("daemon", "tmux", "disk", "cgroups"))
 OF_ANOTHER = frozenset(
     "keeper ghost_servers lost_sessions stray_sessions orphans transitions scopes sockets worktrees".split()
 )
+#: Root has no part of its own, and what these are about is found by each user alone.
+_OF_EACH = tuple(check for check in CHECKS if check not in OF_THE_HOST | OF_ANOTHER | BY_SETUP)
+_EACH = "each user's own doctor tells: corral doctor as that user"
 #: What is looked at of the server as such for a member: whose teams are up beside theirs is not theirs to know.
 OF_CALLER = (POLICY, OWN_INSTANCES)
 _OF = "of "
@@ -57,6 +71,11 @@ def _of_user(one: Finding, user: str) -> Finding:
     return replace(
         one, message=f"of {user}: {one.message}", remedy=remedy, cure=None, details={**one.details, "user": user}
     )
+
+
+def of_nobody() -> Report:
+    """For root: what nobody has looked at."""
+    return Report(findings=[], not_checked=dict.fromkeys(_OF_EACH, _EACH))
 
 
 def of_server(findings: Sequence[Finding], not_checked: Mapping[str, str]) -> Report:

@@ -4,27 +4,78 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from corral.domain.diagnosis import MEMBERS, OWN_INSTANCES, POLICY, PROBLEM, WARNING, Finding
+from corral.domain.diagnosis import DAEMON, HOST_SETUP, MEMBERS, OWN_INSTANCES, PROBLEM, WARNING, Finding
+from corral.domain.errors import CorralError
+from corral.domain.host_plan import LINGER_ON, MAKE_DIRECTORY, START_MANAGER, START_SERVICE, Step
+from corral.domain.host_trouble import Trouble
 from corral.domain.own_instance import OwnInstance
 
+#: Which check a step of the set-up is about; the others are about the set-up as such.
+_CHECKS = {
+    LINGER_ON: "linger",
+    START_MANAGER: "linger",
+    MAKE_DIRECTORY: "directories",
+    START_SERVICE: DAEMON,
+}
+#: Checks that are made for root by looking at the set-up.
+BY_SETUP = frozenset(_CHECKS.values())
 
-def policy(denial: str, remedy: str) -> list[Finding]:
-    """The policy can be used. `denial` is what the daemon says if it cannot, and so denies everything."""
-    if not denial:
-        return []
-    return [Finding(check=POLICY, severity=PROBLEM, subject=POLICY, message=denial, remedy=remedy, ours=True)]
+
+def trouble(found: Iterable[Trouble]) -> list[Finding]:
+    """The daemon is there, does what it is asked for, and has a policy to decide by."""
+    return [
+        Finding(check=one.check, severity=PROBLEM, subject=one.check, message=one.message, remedy=one.remedy, ours=True)
+        for one in found
+    ]
 
 
-def without_member(users: Mapping[str, Collection[str]], members: Collection[str]) -> list[Finding]:
-    """Every team that is up is a member's. `users` are those whose a team is, or as whom its agents run."""
+def set_up(steps: Iterable[Step], told: Collection[str]) -> list[Finding]:
+    """Nothing of the set-up is missing. `told` are the checks about which something worse is said already."""
+    return [
+        Finding(
+            check=check,
+            severity=WARNING,
+            subject=step.subject,
+            message=f"the set-up of this host lacks: {step.about} ({step.why})",
+            remedy="sudo corral host setup shows what it would do, asks, and does it",
+            ours=True,
+            details=step.as_json(),
+        )
+        for step in steps
+        if (check := _CHECKS.get(step.action, HOST_SETUP)) != DAEMON or DAEMON not in told
+    ]
+
+
+def cannot_be_set_up(refusal: CorralError) -> list[Finding]:
+    """The set-up could be looked at, and done. `refusal` says why not."""
+    return [
+        Finding(
+            check=HOST_SETUP,
+            severity=PROBLEM,
+            subject=HOST_SETUP,
+            message=refusal.message,
+            remedy=refusal.remedy,
+            ours=True,
+        )
+    ]
+
+
+def without_member(
+    users: Mapping[str, Collection[str]], members: Collection[str], served: Collection[str]
+) -> list[Finding]:
+    """Every team that is up is a member's. `users` are those whose a team is, or as whom its agents run; for those who
+    are `served`, the helper does things all the same: they are in a group of this host still.
+    """
     return [
         Finding(
             check=MEMBERS,
             severity=WARNING,
             subject=team,
-            message=f"the team {team} is up with agents of {user}, who is no member: nobody can take it down",
-            remedy=f"sudo corral member add {user} --role ROLE; sudo corral down -t {team}; "
-            f"sudo corral member rm {user}",
+            message=f"the team {team} is up with agents of {user}, who is no member"
+            + ("" if user in served else ", nor in a group of this host: nobody can take it down"),
+            remedy=f"sudo corral down -t {team} takes it down; then sudo corral member rm {user}"
+            if user in served
+            else f"sudo corral member add {user} --role ROLE; sudo corral down -t {team}; sudo corral member rm {user}",
             ours=True,
             details={"team": team, "user": user},
         )

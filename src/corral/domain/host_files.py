@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from corral.domain.unit_text import escaped, quoted
+from corral.domain.unit_text import escaped, quoted, quoted_path
 
 _WRITTEN = "# Written by `corral host setup`, which also writes it again. `corral host remove` removes it."
 
@@ -38,8 +38,13 @@ def sudoers(user: str, helper: str) -> str:
     )
 
 
-def daemon_unit(python: str, *, user: str, members: str, home: str, runtime: str, writable: Sequence[str]) -> str:
-    """The daemon's unit, for the manager of the system."""
+def daemon_unit(
+    python: str, *, user: str, members: str, home: str, runtime: str, writable: Sequence[str], checkpoints: str = ""
+) -> str:
+    """The daemon's unit, for the manager of the system. `checkpoints` is where those of its audit trail are to go; it
+    may be a place that is not always there.
+    """
+    shipped = (quoted_path(f"-{checkpoints}"),) if checkpoints else ()
     command = " ".join(quoted(word) for word in (python, "-I", "-m", "corral", "daemon", "run", "--host", members))
     return "\n".join(
         [
@@ -67,7 +72,7 @@ def daemon_unit(python: str, *, user: str, members: str, home: str, runtime: str
             "",
             "# What it may see and write. The helper runs in here too: what is closed to the daemon is closed to it.",
             "ProtectSystem=strict",
-            f"ReadWritePaths={' '.join((home, runtime, *writable))}",
+            f"ReadWritePaths={' '.join((home, runtime, *writable, *shipped))}",
             "InaccessiblePaths=-/home -/root",
             "PrivateTmp=yes",
             "PrivateMounts=yes",

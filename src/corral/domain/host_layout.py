@@ -68,8 +68,10 @@ class Layout:
     workspaces: str
 
 
-def layout(python: str, helper: str, workspaces: str) -> Layout:
-    """What a host has whose daemon is run by this Python; `helper` is the text of the helper."""
+def layout(python: str, helper: str, workspaces: str, checkpoints: str = "") -> Layout:
+    """What a host has whose daemon is run by this Python; `helper` is the text of the helper, and `checkpoints` the
+    directory that checkpoints of the audit trail are shipped to, if there is one.
+    """
     check_workspaces(workspaces)
     sudoers = File(
         SUDOERS, "root", 0o440, host_files.sudoers(USER, HELPER), "the right to run the helper, and only that"
@@ -96,7 +98,13 @@ def layout(python: str, helper: str, workspaces: str) -> Layout:
                 "root",
                 0o644,
                 host_files.daemon_unit(
-                    python, user=USER, members=MEMBERS, home=HOME, runtime=RUNTIME, writable=(NOTES, workspaces)
+                    python,
+                    user=USER,
+                    members=MEMBERS,
+                    home=HOME,
+                    runtime=RUNTIME,
+                    writable=(NOTES, workspaces),
+                    checkpoints=checkpoints,
                 ),
                 "the daemon's unit",
             ),

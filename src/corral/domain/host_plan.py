@@ -7,8 +7,8 @@ the plan of one whose set-up was interrupted is the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from corral.domain.errors import RefusedError
 from corral.domain.host_layout import Directory, File, Layout
@@ -28,11 +28,13 @@ from corral.domain.host_names import (
     SHELL,
     USER,
 )  # fmt: skip
+from corral.domain.host_seen import DIRECTORY, FILE, FOR_KEEPERS, PathSeen, Seen, ServiceSeen, UserSeen
 
 # The steps there are.
 ADD_GROUP = "add_group"
 ADD_USER = "add_user"
 MEND_USER = "mend_user"
+LOCK_USER = "lock_user"
 MAKE_DIRECTORY = "make_directory"
 WRITE_FILE = "write_file"
 RELOAD_UNITS = "reload_units"
@@ -40,6 +42,7 @@ ENABLE_SERVICE = "enable_service"
 START_SERVICE = "start_service"
 RELOAD_MANAGER = "reload_manager"
 LINGER_ON = "linger_on"
+START_MANAGER = "start_manager"
 JOIN_MEMBERS = "join_members"
 JOIN_AGENTS = "join_agents"
 LEAVE_MEMBERS = "leave_members"
@@ -56,102 +59,6 @@ DELETE_USER = "delete_user"
 DELETE_GROUP = "delete_group"
 #: Nothing that is done: something of others is there, and a person has to look at it.
 IN_THE_WAY = "in_the_way"
-
-DIRECTORY = "directory"
-FILE = "file"
-
-
-@dataclass(frozen=True)
-class PathSeen:
-    """What is at a path: its kind (`directory`, `file`, or another word), whose it is, and what a file says."""
-
-    kind: str
-    owner: str
-    group: str
-    mode: int
-    text: str | None = None
-    empty: bool = False
-
-
-@dataclass(frozen=True)
-class UserSeen:
-    """The account that has the name of the daemon's user."""
-
-    uid: int
-    group: str
-    home: str
-    shell: str
-    #: The groups that it is in besides its own.
-    groups: frozenset[str] = frozenset()
-
-
-#: What the daemon has written for the units of keepers, when all is well.
-_FOR_KEEPERS = PathSeen(FILE, USER, USER, 0o644, "CORRAL_INSTANCE=")
-
-
-@dataclass(frozen=True)
-class ServiceSeen:
-    """The daemon's unit, as the manager of the system has it."""
-
-    enabled: bool = False
-    active: bool = False
-    #: The manager has not read the file as it is now.
-    unread: bool = False
-    #: What runs was started before the file became what it is.
-    stale: bool = False
-    #: The mode of its socket, if that is one by which everybody gets in.
-    open_socket: int | None = None
-    #: It runs, and there is no socket by which it could be reached.
-    no_socket: bool = False
-    #: What is where units of keepers find which instance they are of.
-    for_keepers: PathSeen | None = _FOR_KEEPERS
-    #: How often the manager has started it again by itself, if it is not up for all that.
-    restarts: int = 0
-
-
-@dataclass(frozen=True)
-class PersonSeen:
-    """A user in one of the groups of this host."""
-
-    name: str
-    uid: int
-    lingers: bool
-    #: The group that its record as a member asks for, and that it is not in.
-    lacks: str = ""
-    #: Its manager runs.
-    has_manager: bool = False
-    #: Its keeper runs.
-    has_keeper: bool = False
-    #: Where its keeper has things, if it ever had.
-    keeper_home: str = ""
-    #: Where it has sockets and the like, until the user's last session ends.
-    keeper_runtime: str = ""
-    #: Of a user of agents: who else is in the group of its name, by which files are shared.
-    shares_with: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A host as it is."""
-
-    groups: frozenset[str] = frozenset()
-    user: UserSeen | None = None
-    paths: Mapping[str, PathSeen] = field(default_factory=dict)
-    service: ServiceSeen = ServiceSeen()
-    people: Sequence[PersonSeen] = ()
-    #: Users whose linger was turned on for Corral's sake.
-    linger_notes: Sequence[str] = ()
-    #: Directories that were made for workspaces, also where those are no more.
-    places_made: Mapping[str, PathSeen] = field(default_factory=dict)
-    #: What is in the place for workspaces: directories of users, by their names, and anything else.
-    workspaces_of: Sequence[str] = ()
-    others_in_workspaces: Sequence[str] = ()
-    #: Who is in the daemon's own group and is not the daemon.
-    in_daemons_group: Sequence[str] = ()
-    #: … and who has that group as their first, which nobody can be taken out of.
-    of_daemons_group: Sequence[str] = ()
-    #: What of the audit trail is not the daemon's alone to write, in words.
-    strange_audit: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -190,28 +97,6 @@ def setup(wanted: Layout, seen: Seen) -> list[Step]:
     steps.extend(_service(seen.service, {step.subject for step in written}, rights_changed=regrouped))
     steps.extend(_people(seen, KEEPER_SERVICE_FILE in {step.subject for step in written if step.why != "missing"}))
     return steps
-
-
-def trouble(service: ServiceSeen, policy: str) -> list[tuple[str, str]]:
-    """What keeps a host from working that no set-up puts right: what, and what helps. `policy` is what is wrong with
-    the policy, if something is.
-    """
-    found = []
-    if service.restarts:
-        found.append(
-            (
-                f"{SERVICE} does not stay up: it was started again {service.restarts} times",
-                f"journalctl --unit {SERVICE} says why; config.toml in {HOME} is read when it starts",
-            )
-        )
-    if policy:
-        found.append(
-            (
-                f"the policy cannot be used, so everything is denied: {policy}",
-                f"mend it; sudo corral policy test {HOME}/policy tries it; then sudo systemctl restart {SERVICE}",
-            )
-        )
-    return found
 
 
 def refuse_obstacles(steps: Sequence[Step]) -> None:
@@ -316,6 +201,8 @@ def _user(user: UserSeen) -> Iterator[Step]:
         )
     elif user.shell != SHELL:
         yield Step(MEND_USER, USER, f"give the user {USER} the shell {SHELL}", f"its shell is {user.shell}")
+    if user.password:
+        yield Step(LOCK_USER, USER, f"lock the password of the user {USER}", "it has one, and nobody is to become it")
 
 
 def _rights(seen: Seen) -> Iterator[Step]:
@@ -334,6 +221,13 @@ def _for_a_person(seen: Seen) -> Iterator[Step]:
             f"{name}:{USER}",
             f"{USER}, the group of the daemon, is the own group of {name}, who can write where the daemon does",
             f"give {name} another: usermod --gid GROUP {name}",
+        )
+    for way in seen.weak_ways:
+        yield Step(
+            IN_THE_WAY,
+            way,
+            f"the helper makes nothing behind what is not root's alone, and open to pass: {way}",
+            "see why it is so, then: chown root PATH; chmod go-w,a+x PATH",
         )
     if seen.strange_audit:
         more = f", and {len(seen.strange_audit) - 1} more" if len(seen.strange_audit) > 1 else ""
@@ -417,9 +311,9 @@ def _not_as_written(seen: PathSeen | None) -> str:
     """Why that is not what the daemon writes for the units of keepers; empty if it is."""
     if seen is None:
         return "missing"
-    if not (seen.text or "").startswith(_FOR_KEEPERS.text or ""):
+    if not (seen.text or "").startswith(FOR_KEEPERS.text or ""):
         return "its text is another"
-    return _difference(_FOR_KEEPERS.owner, _FOR_KEEPERS.group, _FOR_KEEPERS.mode, seen)
+    return _difference(FOR_KEEPERS.owner, FOR_KEEPERS.group, FOR_KEEPERS.mode, seen)
 
 
 def _people(seen: Seen, unit_changed: bool) -> Iterator[Step]:
@@ -440,6 +334,9 @@ def _people(seen: Seen, unit_changed: bool) -> Iterator[Step]:
             )
         if not person.lingers:
             yield linger_on(person.name)
+        elif not person.has_manager:
+            about = f"start the service manager of {person.name}: the keeper runs below it"
+            yield Step(START_MANAGER, person.name, about, "it does not run")
 
 
 def _disarm(wanted: Layout, seen: Seen) -> Iterator[Step]:

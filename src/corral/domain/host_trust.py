@@ -46,6 +46,26 @@ def refuse_weak_ground(helper: str, entries: Iterable[Entry]) -> None:
         )
 
 
+def impassable(entries: Iterable[Entry]) -> list[str]:
+    """What of a way the privileged helper does not pass, or the user for whom it makes a directory behind it could not,
+    in a sentence each. See `opened` there: on a way, others may make things where the sticky bit keeps what is not
+    theirs from being moved.
+    """
+    return [f"{entry.path} {fault}" for entry in entries if (fault := _fault_on_way(entry))]
+
+
+def _fault_on_way(entry: Entry) -> str:
+    if stat.S_ISLNK(entry.mode):
+        return "is a link"
+    if entry.uid != 0:
+        return f"belongs to uid {entry.uid}, not to root"
+    if entry.mode & 0o022 and not entry.mode & stat.S_ISVTX:
+        return f"can be changed by others (mode {stat.S_IMODE(entry.mode):04o})"
+    if not entry.mode & 0o001:
+        return f"cannot be passed by everybody (mode {stat.S_IMODE(entry.mode):04o})"
+    return ""
+
+
 def _in_words(found: list[str]) -> str:
     more = f" (and {len(found) - _NAMED} more)" if len(found) > _NAMED else ""
     return "; ".join(found[:_NAMED]) + more

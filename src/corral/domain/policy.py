@@ -159,6 +159,11 @@ def names_of(verb: str) -> tuple[str, ...]:
     return one, *(handler for handler, same in _SAME.items() if same == one)
 
 
+def is_undecided(rule: str) -> bool:
+    """True if a denial is none that the policy came to: there is none that can be used, or it gave no answer."""
+    return rule in _UNDECIDED
+
+
 def denied(rule: str, reason: str) -> Decision:
     """A denial."""
     return Decision(allow=False, rule=rule, reason=reason)
@@ -196,7 +201,7 @@ def remedy(decision: Decision, question: Question) -> str:
     """What helps somebody who was denied this: only what such a one may do, or whom to ask."""
     if decision.rule == NO_POLICY:
         return (
-            "root mends it: sudo corral policy test /var/lib/corral/policy tries it, "
+            "root mends it: sudo corral host setup --check tells how, and whether it is done; "
             "then sudo systemctl restart corral.service"
         )
     if decision.rule in _UNDECIDED:

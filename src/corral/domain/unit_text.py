@@ -8,6 +8,11 @@ def quoted(word: str) -> str:
     return f'"{escaped(word).replace("$", "$$")}"'
 
 
+def quoted_path(path: str) -> str:
+    """One of a list of paths, where variables are nothing."""
+    return f'"{escaped(path)}"'
+
+
 def escaped(text: str) -> str:
     """As systemd reads it within double quotes."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")

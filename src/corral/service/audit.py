@@ -353,6 +353,11 @@ class Audit:
         """The last entry that was written: its number and its hash."""
         return self._trail.head
 
+    @property
+    def not_shipped(self) -> str:
+        """Why the last checkpoint could not be shipped; empty if it was, or none is to be."""
+        return "" if self._shipping is None else self._shipping.trouble
+
     async def read(
         self,
         wanted: Wanted,

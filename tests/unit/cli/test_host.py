@@ -11,11 +11,14 @@ from corral import wiring_doctor, wiring_host
 from corral.cli import host
 from corral.cli.command import Command
 from corral.cli.parse import parse
+from corral.domain import host_trouble
 from corral.domain.diagnosis_facts import Records
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
-from corral.domain.host_plan import ADD_GROUP, ServiceSeen, Step, trouble
+from corral.domain.host_plan import ADD_GROUP, Step
+from corral.domain.host_seen import ServiceSeen
 from corral.wiring_host import Plan
 
+RESTARTED = ServiceSeen(active=True, starting=True, restarts=4)
 STEP = Step(ADD_GROUP, "corral", "add the system group corral", "missing")
 
 
@@ -62,7 +65,12 @@ def test_check_only_says_what_is_missing(hands: Doing, capsys: pytest.CaptureFix
 def test_check_says_what_keeps_a_host_from_working_that_lacks_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan = Plan([], [], Doing(), trouble=trouble(ServiceSeen(active=True, restarts=4), "rules.rego:3: expected }"))
+    plan = Plan(
+        [],
+        [],
+        Doing(),
+        trouble=[*host_trouble.of_service(RESTARTED), *host_trouble.of_policy("rules.rego:3: expected }", "chmod it")],
+    )
     monkeypatch.setattr(wiring_host, "plan_setup", lambda *_, **__: plan)
     with pytest.raises(NotFoundError) as found:
         run(host.SETUP, "--check", "--json")
@@ -71,7 +79,19 @@ def test_check_says_what_keeps_a_host_from_working_that_lacks_nothing(
     assert "journalctl --unit corral.service" in found.value.remedy
     document = json.loads(capsys.readouterr().out)
     assert (document["ready"], document["missing"], len(document["trouble"])) == (False, [], 2)
-    assert trouble(ServiceSeen(active=True), "") == []
+    assert document["trouble"][1]["remedy"].startswith("chmod it; sudo corral host setup --check")
+    with pytest.raises(NotFoundError):
+        run(host.SETUP, "--check")
+    assert "nothing is missing" not in capsys.readouterr().out
+
+
+def test_what_is_missing_and_what_else_keeps_a_host_from_working_are_told_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = Plan([STEP], [], Doing(), trouble=host_trouble.of_service(RESTARTED))
+    monkeypatch.setattr(wiring_host, "plan_setup", lambda *_, **__: plan)
+    with pytest.raises(NotFoundError, match=r"1 step is missing; .*does not stay up"):
+        run(host.SETUP, "--check")
 
 
 def test_the_plan_is_shown_before_it_is_done(hands: Doing, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,6 +62,16 @@ class TestSystemd:
         (finding,) = rules.linger(facts(replace(WELL, linger=False)))
         assert finding.is_well
 
+    def test_a_member_of_a_shared_server_needs_a_manager_that_stays(self) -> None:
+        member = replace(WELL, needed_manager="user@1000.service")
+        assert rules.user_bus(member) == rules.linger(facts(member)) == []
+        for runs in (True, False):  # who is logged in has one for as long as that
+            (finding,) = rules.linger(facts(replace(member, linger=False, user_manager=runs)))
+            assert (finding.is_well, "sudo corral host setup" in finding.remedy) == (False, True)
+        (finding,) = rules.user_bus(replace(member, user_manager=False, user_bus=""))
+        assert (finding.severity, finding.is_well) == (PROBLEM, False)
+        assert finding.remedy == "sudo systemctl start user@1000.service"
+
     def test_linger_means_nothing_without_a_user_manager(self) -> None:
         assert rules.linger(facts(replace(WELL, linger=False, user_manager=False), AGENT)) == []
 

@@ -20,19 +20,8 @@ from corral.domain.host_names import (
     SUDOERS,
     USER,
 )
-from corral.domain.host_plan import (
-    DIRECTORY,
-    FILE,
-    PathSeen,
-    PersonSeen,
-    Seen,
-    ServiceSeen,
-    Step,
-    UserSeen,
-    refuse_obstacles,
-    remove,
-    setup,
-)
+from corral.domain.host_plan import Step, refuse_obstacles, remove, setup
+from corral.domain.host_seen import DIRECTORY, FILE, PathSeen, PersonSeen, Seen, ServiceSeen, UserSeen
 
 WANTED = layout("/opt/corral/bin/python", "# the helper\n", "/srv/corral")
 NOTHING = Seen()
@@ -136,6 +125,27 @@ def test_members_linger_and_hear_of_a_changed_unit() -> None:
     assert (host_plan.RELOAD_MANAGER, "ann") in brief(steps)
 
 
+def test_a_service_manager_that_was_stopped_is_started_and_one_that_is_not_to_stay_is_made_to() -> None:
+    people = (
+        PersonSeen("ann", 1000, lingers=True, has_manager=False),
+        PersonSeen("cleo", 1002, lingers=False, has_manager=False),
+    )
+    steps = setup(WANTED, replace(done(), people=people))
+    assert brief(steps) == [(host_plan.START_MANAGER, "ann"), (host_plan.LINGER_ON, "cleo")], "which starts it as well"
+
+
+def test_a_way_that_the_helper_would_not_go_is_for_a_person_to_look_at() -> None:
+    (step,) = setup(WANTED, replace(done(), weak_ways=("/srv can be changed by others (mode 0777)",)))
+    assert (step.action, "/srv can be changed by others" in step.about) == (host_plan.IN_THE_WAY, True)
+
+
+def test_where_checkpoints_are_to_go_the_daemon_may_write_and_a_host_that_does_not_know_is_told_so() -> None:
+    wanted = layout("/opt/corral/bin/python", "# the helper\n", "/srv/corral", "/mnt/else where/100%")
+    (unit,) = (one.text for one in wanted.files if one.path == SERVICE_FILE)
+    assert ' /srv/corral "-/mnt/else where/100%%"\n' in unit
+    assert (host_plan.WRITE_FILE, SERVICE_FILE) in brief(setup(wanted, done()))
+
+
 @pytest.mark.parametrize(
     "user",
     [
@@ -157,6 +167,11 @@ def test_the_daemons_user_gets_its_shell_again() -> None:
     assert brief(steps) == [(host_plan.MEND_USER, USER)]
     assert "/bin/bash" in steps[0].why
     refuse_obstacles(steps)
+
+
+def test_the_daemons_user_has_no_password() -> None:
+    steps = setup(WANTED, replace(done(), user=UserSeen(990, USER, HOME, SHELL, password=True)))
+    assert brief(steps) == [(host_plan.LOCK_USER, USER)]
 
 
 def test_the_daemon_keeps_no_group_by_which_it_could_become_root() -> None:

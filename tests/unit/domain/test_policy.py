@@ -77,7 +77,7 @@ def test_who_is_denied_something_is_told_only_what_such_a_one_can_do() -> None:
     }
     assert told["junior.steer"].startswith("corral policy check ")
     assert "sudo corral member add" in told["not_a_member"]
-    assert "sudo corral policy test" in told["no_policy"]
+    assert "sudo corral host setup --check" in told["no_policy"]
     assert "journalctl --unit corral.service (the rule is timed_out)" in told["timed_out"]
     assert "policy show" not in told["junior.steer"], "which is root's"
 

@@ -6,6 +6,7 @@ What is in the directory is evidence, and stays as it is: another checkpoint of 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import subprocess
 from collections.abc import Sequence
@@ -54,8 +55,7 @@ class Shipper:
                 )
         except OSError as error:
             raise CorralError(
-                f"checkpoint {number} could not be put into {self._directory}: {error.strerror}",
-                "look at checkpoint_directory below [audit] in config.toml",
+                f"checkpoint {number} could not be put into {self._directory}: {error.strerror}", _remedy(error)
             ) from error
 
     def _give(self, line: bytes) -> None:
@@ -79,6 +79,13 @@ class Shipper:
         if done.returncode != 0:
             said = done.stderr[-_LAST_WORDS:].decode("utf-8", "replace").strip()
             raise CorralError(f"{program}: exit code {done.returncode}{': ' + said if said else ''}", remedy)
+
+
+def _remedy(error: OSError) -> str:
+    remedy = "look at checkpoint_directory below [audit] in config.toml"
+    if error.errno != errno.EROFS:
+        return remedy
+    return f"{remedy}; on a shared server, sudo corral host setup has the daemon's unit let it write there"
 
 
 def _is_put(path: str, line: bytes) -> bool:

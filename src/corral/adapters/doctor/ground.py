@@ -28,7 +28,7 @@ def directories(places: Places) -> tuple[Directory, ...]:
 def disks(places: Places) -> tuple[Disk, ...]:
     """The file systems of state and sockets, each once."""
     found: dict[int, list[str]] = {}
-    for path in (places.home, places.runtime):
+    for path in (places.home, places.runtime, places.audit_dir):
         there = next(one for one in (path, *_above(path)) if os.path.exists(one))
         found.setdefault(os.stat(there).st_dev, []).append(there)
     return tuple(_disk(paths) for paths in found.values())

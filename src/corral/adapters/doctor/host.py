@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 
 from corral.domain.diagnosis_facts import Host
@@ -13,8 +15,8 @@ _CGROUPS = "/sys/fs/cgroup"
 _VERSION_SECONDS = 5.0
 
 
-def look(environ: dict[str, str]) -> Host:
-    """The host as this user finds it."""
+def look(environ: dict[str, str], *, needs_manager: bool = False) -> Host:
+    """The host as this user finds it; who is a member of a shared server needs a service manager that stays."""
     uid = os.getuid()
     try:
         user = pwd.getpwuid(uid).pw_name
@@ -27,7 +29,8 @@ def look(environ: dict[str, str]) -> Host:
     return Host(
         user=user,
         systemd=os.path.isdir("/run/systemd/system"),
-        user_manager=os.path.exists(os.path.join(runtime, "systemd", "private")),
+        user_manager=_listens(os.path.join(runtime, "systemd", "private")),
+        needed_manager=f"user@{uid}.service" if needs_manager else "",
         user_bus=_bus(environ, runtime),
         linger=_linger(user),
         cgroups=hierarchy,
@@ -69,9 +72,22 @@ def _bus(environ: dict[str, str], runtime: str) -> str:
     address = environ.get("DBUS_SESSION_BUS_ADDRESS", "")
     named = address.removeprefix("unix:path=").partition(",")[0] if address.startswith("unix:path=") else ""
     for path in (os.path.join(runtime, "bus"), named):
-        if path and os.path.exists(path):
+        if path and _listens(path):
             return path
     return ""
+
+
+def _listens(path: str) -> bool:
+    """True if somebody does: a service manager that ended leaves its sockets behind."""
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as one:
+        one.setblocking(False)
+        try:
+            one.connect(path)
+        except BlockingIOError:
+            return True  # its queue is full
+        except OSError:
+            return False
+        return True
 
 
 def _linger(user: str) -> bool | None:

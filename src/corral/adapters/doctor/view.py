@@ -29,14 +29,19 @@ class LocalHost:
         no_units: str = "",
         lives: tuple[Life, ...] = (),
         of: Part | None = None,
+        needs_manager: bool = False,
     ) -> None:
-        """`of` is the part of another user, which root looks at: then not at what that user finds at a log-in."""
+        """`of` is the part of another user, which root looks at: then not at what that user finds at a log-in.
+
+        `needs_manager`: it is a part of a shared server, and all of it runs below the user's service manager.
+        """
         self._places = places
         self._lives = lives
         self._of = of
         self._known = known
         self._units = units
         self._no_units = no_units
+        self._needs_manager = needs_manager
 
     def facts(self) -> Facts:
         """See `HostView.facts`.
@@ -59,7 +64,7 @@ class LocalHost:
         if why:
             not_checked["scopes"] = why
         of = self._of
-        offers = host.look(dict(os.environ)) if of is None else Host(user=of.user)
+        offers = host.look(dict(os.environ), needs_manager=self._needs_manager) if of is None else Host(user=of.user)
         if offers.controllers is None:
             not_checked["controllers"] = "only cgroup v2 tells which there are"
         return Facts(

@@ -40,6 +40,7 @@ class Hands:
             host_plan.ADD_GROUP: lambda name: _tool("groupadd", "--system", name),
             host_plan.ADD_USER: _add_user,
             host_plan.MEND_USER: lambda name: _tool("usermod", "--shell", SHELL, name),
+            host_plan.LOCK_USER: lambda name: _tool("usermod", "--lock", name),
             host_plan.MAKE_DIRECTORY: self._make_directory,
             host_plan.WRITE_FILE: lambda path: _write(self._files[path]),
             host_plan.RELOAD_UNITS: lambda _: _tool("systemctl", "daemon-reload"),
@@ -47,6 +48,7 @@ class Hands:
             host_plan.START_SERVICE: _start,
             host_plan.RELOAD_MANAGER: lambda user: _manager(user, "daemon-reload"),
             host_plan.LINGER_ON: _linger_on,
+            host_plan.START_MANAGER: _start_manager,
             host_plan.JOIN_MEMBERS: lambda user: _tool("gpasswd", "--add", user, MEMBERS),
             host_plan.JOIN_AGENTS: lambda user: _tool("gpasswd", "--add", user, AGENTS),
             host_plan.LEAVE_MEMBERS: lambda user: _tool("gpasswd", "--delete", user, MEMBERS),
@@ -168,7 +170,11 @@ def _linger_on(user: str) -> None:
     # The note comes first: whoever is interrupted leaves nothing on that nobody would turn off.
     with open(os.path.join(LINGER_NOTES, user), "a", encoding="ascii"):
         _tool("loginctl", "enable-linger", user)
-        _tool("systemctl", "start", f"user@{pwd.getpwnam(user).pw_uid}.service")
+        _start_manager(user)
+
+
+def _start_manager(user: str) -> None:
+    _tool("systemctl", "start", f"user@{pwd.getpwnam(user).pw_uid}.service")
 
 
 def _linger_off(user: str) -> None:

@@ -8,9 +8,9 @@ import os
 import pwd
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from corral.adapters.host import audit_files, tools
+from corral.adapters.host import audit_files, installation, tools
 from corral.domain.errors import WrongUseError
 from corral.domain.host_layout import Directory, Layout, check_workspaces
 from corral.domain.host_names import (
@@ -33,13 +33,18 @@ from corral.domain.host_names import (
     USER,
     WORKSPACES,
 )  # fmt: skip
-from corral.domain.host_plan import DIRECTORY, FILE, PathSeen, PersonSeen, Seen, ServiceSeen, UserSeen
+from corral.domain.host_seen import DIRECTORY, FILE, PathSeen, PersonSeen, Seen, ServiceSeen, UserSeen
+from corral.domain.host_trust import impassable
 from corral.places import Places
 
 _LARGEST = 1 << 20
 _RUNTIMES = "/run/user"
 _LINGERING = "/var/lib/systemd/linger"
-_PROPERTIES = "LoadState,UnitFileState,ActiveState,NeedDaemonReload,ActiveEnterTimestampMonotonic,NRestarts"
+_SHADOW = "/etc/shadow"
+_PROPERTIES = "LoadState,UnitFileState,ActiveState,SubState,NeedDaemonReload,ActiveEnterTimestampMonotonic,NRestarts"
+_LONGEST_WORDS = 300
+#: Of a unit that runs, or is about to.
+_UP = ("active", "reloading", "activating")
 
 
 def look(wanted: Layout, members: Mapping[str, tuple[int, str]] | None = None) -> Seen:
@@ -62,7 +67,15 @@ def look(wanted: Layout, members: Mapping[str, tuple[int, str]] | None = None) -
         workspaces_of=workspaces_of,
         others_in_workspaces=others,
         strange_audit=tuple(audit_files.strange(user.pw_uid)) if (user := _account(USER)) is not None else (),
+        weak_ways=tuple(_weak_ways(wanted)),
     )
+
+
+def _weak_ways(wanted: Layout) -> Sequence[str]:
+    """What the helper would refuse to pass, of what is no directory that the plan puts right."""
+    ours = {one.path for one in wanted.directories}
+    ways = installation.ways(KEEPERS, LINGER_NOTES, wanted.workspaces)
+    return impassable(entry for entry in ways if entry.path not in ours)
 
 
 def _places_made() -> dict[str, PathSeen]:
@@ -130,7 +143,18 @@ def _user() -> UserSeen | None:
     except KeyError:
         return None
     groups = frozenset(map(_group_name, os.getgrouplist(USER, user.pw_gid)))
-    return UserSeen(user.pw_uid, _group_name(user.pw_gid), user.pw_dir, user.pw_shell, groups - {USER})
+    own = _group_name(user.pw_gid)
+    return UserSeen(user.pw_uid, own, user.pw_dir, user.pw_shell, groups - {USER}, password=_has_password(USER))
+
+
+def _has_password(user: str) -> bool:
+    """True if there is one by which somebody could become that user, or none is asked for."""
+    try:
+        with open(_SHADOW, encoding="utf-8", errors="surrogateescape") as file:
+            found = [line.split(":")[1] for line in file if line.startswith(f"{user}:")]
+    except FileNotFoundError:
+        return False  # nobody of this host has one
+    return any(not one.startswith(("!", "*")) for one in found)
 
 
 def _path(path: str) -> PathSeen | None:
@@ -150,7 +174,9 @@ def _path(path: str) -> PathSeen | None:
 def _service() -> ServiceSeen:
     shown = tools.ask("systemctl", "show", "--property", _PROPERTIES, SERVICE).stdout
     found = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
-    active = found.get("ActiveState") in ("active", "reloading", "activating")
+    active = found.get("ActiveState") in _UP
+    starting = found.get("ActiveState") == "activating"
+    failing = starting and found.get("SubState", "").startswith("auto-restart")
     return ServiceSeen(
         enabled=found.get("UnitFileState") == "enabled",
         active=active,
@@ -159,8 +185,17 @@ def _service() -> ServiceSeen:
         open_socket=_open_socket(),
         no_socket=found.get("ActiveState") == "active" and not os.path.lexists(SOCKET),
         for_keepers=_path(KEEPER_SETTINGS),
-        restarts=int(found.get("NRestarts") or 0) if found.get("ActiveState") == "activating" else 0,
+        starting=starting,
+        failing=failing,
+        restarts=int(found.get("NRestarts") or 0) if starting else 0,
+        last_words=_last_words() if failing else "",
     )
+
+
+def _last_words() -> str:
+    """The last line of the daemon itself in the journal of the system; what systemd says of it is known."""
+    said = tools.ask("journalctl", "--quiet", "--output=cat", "--lines=1", f"_SYSTEMD_UNIT={SERVICE}").stdout
+    return " ".join(said.split())[:_LONGEST_WORDS]
 
 
 def _open_socket() -> int | None:
@@ -186,6 +221,7 @@ def _people(members: Mapping[str, tuple[int, str]]) -> Iterator[PersonSeen]:
     gids = {group.gr_gid: group for name in (MEMBERS, AGENTS) if (group := _group(name)) is not None}
     agents = _group(AGENTS)
     groups = {group.gr_name: {*group.gr_mem, *_of_own(gid)} for gid, group in gids.items()}
+    managers = _managers()
     names = {name for group in groups.values() for name in group}
     for name in sorted(names | members.keys()):
         account = _account(name)
@@ -202,7 +238,7 @@ def _people(members: Mapping[str, tuple[int, str]]) -> Iterator[PersonSeen]:
                 uid=account.pw_uid,
                 lacks=lacks,
                 lingers=os.path.lexists(f"{_LINGERING}/{name}"),
-                has_manager=os.path.exists(f"{_RUNTIMES}/{account.pw_uid}/systemd/private"),
+                has_manager=account.pw_uid in managers,
                 has_keeper=os.path.exists(f"{KEEPERS}/{account.pw_uid}/keeper.sock"),
                 keeper_home=home if os.path.isdir(home := f"{account.pw_dir}/{KEEPER_HOME}") else "",
                 keeper_runtime=place
@@ -212,6 +248,13 @@ def _people(members: Mapping[str, tuple[int, str]]) -> Iterator[PersonSeen]:
                 if agents and name in agents.gr_mem and (own := _group(name)) is not None
                 else (),
             )
+
+
+def _managers() -> set[int]:
+    """The users, by number, whose service manager runs. Its sockets stay when it is gone."""
+    listed = tools.do("systemctl", "list-units", "--plain", "--no-legend", f"--state={','.join(_UP)}", "user@*.service")
+    units = [line.split()[0] for line in listed.splitlines() if line.strip()]
+    return {int(number) for unit in units if (number := unit[len("user@") : -len(".service")]).isdecimal()}
 
 
 def _of_own(gid: int) -> list[str]:
