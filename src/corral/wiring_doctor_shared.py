@@ -92,9 +92,11 @@ class Shared:
             self.not_checked[MEMBERS] = error.message
             return []
         users: dict[str, set[str]] = {}
-        for one in (*(teams if isinstance(teams, list) else ()), *agents):
+        up = teams if isinstance(teams, list) else []
+        for one in (*up, *agents):
             users.setdefault(str(one["team"]), set()).add(str(one["user"]))
-        return rules.without_member(users, members, _served(name for names in users.values() for name in names))
+        served = _served(name for names in users.values() for name in names)
+        return rules.without_member(users, members, served, {str(one["team"]): str(one["user"]) for one in up})
 
 
 def _served(names: Iterable[str]) -> set[str]:

@@ -61,10 +61,14 @@ def cannot_be_set_up(refusal: CorralError) -> list[Finding]:
 
 
 def without_member(
-    users: Mapping[str, Collection[str]], members: Collection[str], served: Collection[str]
+    users: Mapping[str, Collection[str]],
+    members: Collection[str],
+    served: Collection[str],
+    owners: Mapping[str, str],
 ) -> list[Finding]:
     """Every team that is up is a member's. `users` are those whose a team is, or as whom its agents run; for those who
-    are `served`, the helper does things all the same: they are in a group of this host still.
+    are `served`, the helper does things all the same: they are in a group of this host still. `owners` has whose a
+    team is.
     """
     return [
         Finding(
@@ -75,13 +79,19 @@ def without_member(
             + ("" if user in served else ", nor in a group of this host: nobody can take it down"),
             remedy=f"sudo corral down -t {team} takes it down; then sudo corral member rm {user}"
             if user in served
-            else f"sudo corral member add {user} --role ROLE; sudo corral down -t {team}; sudo corral member rm {user}",
+            else f"sudo corral member add {user} {_role(user, owners.get(team, ''))}; sudo corral down -t {team}; "
+            f"sudo corral member rm {user}",
             ours=True,
             details={"team": team, "user": user},
         )
         for team in sorted(users)
         for user in sorted(set(users[team]) - {"", "root", *members})
     ]
+
+
+def _role(user: str, owner: str) -> str:
+    """As what somebody is let in again who runs agents of a team of that owner."""
+    return f"--role agent --of {owner}" if owner not in ("", user) else "--role ROLE"
 
 
 def own_instances(found: Iterable[tuple[str, OwnInstance]]) -> list[Finding]:

@@ -207,7 +207,8 @@ def served(name: str) -> pwd.struct_passwd:
         raise Stop(
             REFUSED,
             f"{name} is neither in the group " + " nor in ".join(GROUPS),
-            f"sudo corral member add {name} --role ROLE lets {name} in again; then corral down takes down what is up",
+            f"sudo corral member add {name} --role ROLE lets {name} in again (a user of agents: --role agent --of USER)"
+            "; then corral down takes down what is up",
         )
     return user
 

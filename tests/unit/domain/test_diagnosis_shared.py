@@ -45,8 +45,8 @@ def test_what_root_has_not_looked_at_is_not_called_fine() -> None:
 
 def test_a_team_of_nobody_who_is_a_member_is_told_of_with_what_takes_it_down() -> None:
     users = {"shop": ["ann", ""], "cash": ["ben"], "mill": ["root", "agent-builder"]}
-    assert rules.without_member(users, ["ann", "ben", "agent-builder"], []) == []
-    found = rules.without_member(users, ["ann"], ["agent-builder"])
+    assert rules.without_member(users, ["ann", "ben", "agent-builder"], [], {}) == []
+    found = rules.without_member(users, ["ann"], ["agent-builder"], {"cash": "ben", "mill": "ann"})
     assert [(one.subject, one.details["user"], one.is_well) for one in found] == [
         ("cash", "ben", False),
         ("mill", "agent-builder", False),
@@ -55,6 +55,8 @@ def test_a_team_of_nobody_who_is_a_member_is_told_of_with_what_takes_it_down() -
     assert "sudo corral member add ben --role ROLE; sudo corral down -t cash" in found[0].remedy
     assert "nobody" not in found[1].message, "the helper ends what is of somebody in a group of this host"
     assert found[1].remedy.startswith("sudo corral down -t mill")
+    left = rules.without_member(users, ["ann", "ben"], [], {"mill": "ann"})
+    assert left[0].remedy.startswith("sudo corral member add agent-builder --role agent --of ann; ")
 
 
 def test_what_is_up_beside_the_server_is_told_of() -> None:
