@@ -10,7 +10,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from corral.domain.audit_terms import DEFAULT_AUDIT_TERMS, AuditTerms, read_terms
-from corral.domain.errors import RefusedError
+from corral.domain.errors import CorralError, RefusedError
 from corral.domain.policy_settings import PolicySettings, settings_of
 from corral.domain.recording import RecordingTerms, default_terms
 from corral.domain.recording_terms import read_terms as read_recording_terms
@@ -64,6 +64,17 @@ def identity_terms(places: Places) -> IdentityTerms:
 
     text = _text(places)
     return IdentityTerms() if text is None else read_identity_terms(places.config_file, text)
+
+
+def problem_of(places: Places) -> CorralError | None:
+    """Why the daemon of a shared server could not start with what is configured; None if it could."""
+    try:
+        for read in (audit_terms, listen_settings, policy_settings, identity_terms):
+            read(places)
+        recording_terms(places, shared=True)
+    except CorralError as error:
+        return error
+    return None
 
 
 def _text(places: Places) -> str | None:

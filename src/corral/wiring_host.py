@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Protocol
 
-from corral.adapters.host import installation, look, tools
+from corral.adapters.host import installation, look, sudo_rights, tools
 from corral.adapters.host.hands import Hands
 from corral.adapters.policy.engine_lines import NEEDS
 from corral.client.absence import nothing_is_up
 from corral.client.answers import ask_for_list
 from corral.client.daemon_seen import daemon_seen
 from corral.client.wire import is_remote, somebody_listens
-from corral.config import audit_terms, policy_settings
+from corral.config import audit_terms, policy_settings, problem_of
 from corral.domain import host_plan, host_trouble
 from corral.domain.diagnosis import POLICY
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
-from corral.domain.host_layout import Layout, layout
-from corral.domain.host_names import AGENTS, HELPER, HOME, MEMBERS, RUNTIME
+from corral.domain.host_layout import Layout, as_it_is, layout
+from corral.domain.host_names import AGENTS, HELPER, HOME, MEMBERS, RUNTIME, SERVICE_FILE, SUDOERS, USER
 from corral.domain.host_plan import Step
 from corral.domain.host_seen import ServiceSeen
 from corral.domain.host_trouble import Trouble
@@ -60,8 +60,13 @@ class Plan:
 def plan_setup(workspaces: str | None, *, only_look: bool) -> Plan:
     """What is missing on this host. Refuses, before anything is planned, what must not be set up or cannot be."""
     _refuse_unless_root("setup")
-    _refuse_without_engine()
-    wanted = wanted_layout(workspaces, audit_terms(Places(HOME, RUNTIME)).checkpoint_directory)
+    places = Places(HOME, RUNTIME)
+    misconfigured = problem_of(places)
+    if misconfigured is None:
+        _refuse_without_engine()
+    elif not only_look:
+        raise misconfigured
+    wanted = wanted_layout(workspaces, "" if misconfigured else audit_terms(places).checkpoint_directory)
     refuse_weak(sys.executable, installation.entries())
     wanted = replace(wanted, directories=(*wanted.directories, *look.private_directories()))
     ours = {one.path for one in wanted.directories} | {one.path for one in wanted.files}  # the plan puts these right
@@ -70,19 +75,26 @@ def plan_setup(workspaces: str | None, *, only_look: bool) -> Plan:
     hands = Hands(wanted)
     members, unseen = _members()
     seen = look.look(wanted, members)
+    if misconfigured:
+        # What the daemon's unit has to say depends on it.
+        wanted = as_it_is(wanted, SERVICE_FILE, seen.paths.get(SERVICE_FILE))
     steps = host_plan.setup(wanted, seen)
     if steps and not only_look:
         host_plan.refuse_obstacles(steps)
         hands.check_sudoers()
-    trouble = _trouble(seen.service) if only_look else ()
+    trouble = _trouble(seen.service, misconfigured) if only_look else []
+    if only_look and all(step.subject not in (USER, SUDOERS) for step in steps):
+        trouble += host_trouble.of_sudo(sudo_rights.refusal(), sudo_rights.rights())
     return Plan(steps, (), hands, unseen, trouble)
 
 
-def _trouble(service: ServiceSeen) -> list[Trouble]:
+def _trouble(service: ServiceSeen, misconfigured: CorralError | None) -> list[Trouble]:
     """What keeps a host from working. A daemon that is not up is not asked: that it is not, is known by then."""
     found = host_trouble.of_service(service)
     if service.active and not found:
         found += host_trouble.of_daemon(daemon_seen(Places(HOME, RUNTIME)))
+    if misconfigured is not None:
+        return [*host_trouble.of_config(misconfigured), *found]
     policy = host_trouble.of_policy(*_problem_of_policy())
     # The daemon decides by what it read when it started, and says the same of that.
     return policy + [one for one in found if not policy or one.check != POLICY]
@@ -138,9 +150,9 @@ def _problem_of_policy() -> tuple[str, str]:
     places = Places(HOME, RUNTIME)
     if not os.path.lexists(places.policy):
         return "", ""
-    from corral.wiring_policy import problem_of
+    from corral import wiring_policy
 
-    return problem_of(places)
+    return wiring_policy.problem_of(places)
 
 
 def _refuse_without_engine() -> None:

@@ -187,6 +187,7 @@ def test_a_daemon_that_does_not_run_or_does_nothing_is_a_problem_to_whoever_look
 
     # It fails as it starts.
     configure("[listen]\naddress = 7\n")
+    assert "address" in checked(), "before anybody has started it by that"
     system("systemctl", "start", "corral.service", check=False)
     (failing,) = found(doctor(None), "daemon")
     assert "does not stay up" in failing["message"] or "not running" in failing["message"]
@@ -232,6 +233,20 @@ def test_what_the_set_up_lacks_and_what_the_helper_refuses_is_told_by_doctor_and
             assert any(word in one["message"] for one in found(doctor(None), "host_setup"))
         finally:
             os.chmod("/srv", 0o755)
+    # What else sudo is told of the daemon, in files that are others'.
+    said = "/etc/sudoers.d/zz-other"
+    for rule, word in (
+        ("corral ALL=(ALL) !ALL", "does not let corral"),
+        ("corral ALL=(ALL) NOPASSWD: ALL", "may do more"),
+    ):
+        with open(said, "w") as file:
+            file.write(f"{rule}\n")
+        os.chmod(said, 0o440)
+        try:
+            assert word in checked()
+            assert any(word in one["message"] for one in found(doctor(None), "host_setup"))
+        finally:
+            os.unlink(said)
     system("usermod", "--password", "$y$j9T$x$x", "corral")
     assert "lock the password" in checked()
     system("corral", "host", "setup", "--yes")

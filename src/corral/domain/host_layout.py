@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corral.domain import host_files
 from corral.domain.errors import WrongUseError
@@ -30,6 +30,7 @@ from corral.domain.host_names import (
     USER,
     WORKSPACES,
 )  # fmt: skip
+from corral.domain.host_seen import PathSeen
 
 #: Where the daemon's unit lets nobody look or write, the helper included.
 _NO_WORKSPACES_BELOW = tuple("/home /root /tmp /var/tmp /proc /sys /dev /run /boot /etc /usr".split())
@@ -121,6 +122,14 @@ def layout(python: str, helper: str, workspaces: str, checkpoints: str = "") -> 
         sudoers=sudoers,
         workspaces=workspaces,
     )
+
+
+def as_it_is(wanted: Layout, path: str, seen: PathSeen | None) -> Layout:
+    """The layout with a file's text as it was found, where nobody can tell what it has to say."""
+    if seen is None or seen.text is None:
+        return wanted
+    files = [replace(one, text=seen.text) if one.path == path else one for one in wanted.files]
+    return replace(wanted, files=files)
 
 
 def check_workspaces(path: str) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from corral.domain.diagnosis import DAEMON, POLICY
-from corral.domain.host_names import HOME, SERVICE
+from corral.domain.diagnosis import DAEMON, HOST_SETUP, POLICY
+from corral.domain.errors import CorralError
+from corral.domain.host_names import HELPER, HOME, SERVICE, USER
 from corral.domain.host_seen import ServiceSeen
 
+#: A rule that gives nothing: as whom, tags, and commands with a mark of negation before each.
+_ALL_FORBIDDEN = re.compile(r"\([^)]*\)( [A-Z_]+:)* ![^,]*(, ![^,]*)*")
 _LOG = f"journalctl --unit {SERVICE}"
 
 
@@ -71,6 +76,35 @@ def of_service(service: ServiceSeen) -> list[Trouble]:
     said = f"; its last words: {service.last_words}" if service.last_words else ""
     remedy = f"{_LOG} says why; config.toml in {HOME} is read when it starts"
     return [Trouble(DAEMON, f"{SERVICE} does not stay up: {how_often}{said}", remedy)]
+
+
+def of_config(problem: CorralError) -> list[Trouble]:
+    """`problem` is what is wrong with what is configured. A daemon that was started by something else goes on."""
+    return [Trouble(DAEMON, f"the daemon cannot start with what is configured: {problem.message}", problem.remedy)]
+
+
+def of_sudo(refusal: str, rights: Iterable[str]) -> list[Trouble]:
+    """Whether sudo lets the daemon run the helper, and nothing else: `refusal` is what it says if not, `rights` are all
+    that it has, as sudo lists them.
+    """
+    found = []
+    if refusal:
+        found.append(
+            Trouble(
+                HOST_SETUP,
+                f"sudo does not let {USER} run the helper, without which no keeper is started: {refusal}",
+                f"see what of /etc/sudoers and /etc/sudoers.d is in its way: sudo -l -U {USER}",
+            )
+        )
+    if more := [one for one in rights if HELPER not in one and not _ALL_FORBIDDEN.fullmatch(one)]:
+        found.append(
+            Trouble(
+                HOST_SETUP,
+                f"{USER} may do more by sudo than to run the helper: {'; '.join(more)}",
+                "see where that is said, and take it away: grep -r corral /etc/sudoers /etc/sudoers.d",
+            )
+        )
+    return found
 
 
 def of_policy(problem: str, remedy: str) -> list[Trouble]:

@@ -6,7 +6,7 @@ import pytest
 
 from corral.domain import host_plan
 from corral.domain.errors import RefusedError
-from corral.domain.host_layout import Layout, layout
+from corral.domain.host_layout import Layout, as_it_is, layout
 from corral.domain.host_names import (
     GROUPS,
     HELPER,
@@ -137,6 +137,13 @@ def test_a_service_manager_that_was_stopped_is_started_and_one_that_is_not_to_st
 def test_a_way_that_the_helper_would_not_go_is_for_a_person_to_look_at() -> None:
     (step,) = setup(WANTED, replace(done(), weak_ways=("/srv can be changed by others (mode 0777)",)))
     assert (step.action, "/srv can be changed by others" in step.about) == (host_plan.IN_THE_WAY, True)
+
+
+def test_a_unit_is_left_alone_while_nobody_can_tell_what_it_has_to_say() -> None:
+    seen = other(done(), SERVICE_FILE, text="[Unit]\n# with more in it\n")
+    assert (host_plan.WRITE_FILE, SERVICE_FILE) in brief(setup(WANTED, seen))
+    assert setup(as_it_is(WANTED, SERVICE_FILE, seen.paths[SERVICE_FILE]), seen) == []
+    assert as_it_is(WANTED, SERVICE_FILE, None) == WANTED
 
 
 def test_where_checkpoints_are_to_go_the_daemon_may_write_and_a_host_that_does_not_know_is_told_so() -> None:
