@@ -200,7 +200,7 @@ def served(name: str) -> pwd.struct_passwd:
     if user.pw_name != name or back.pw_name != name:
         raise Stop(REFUSED, f"{name} is not the only name of that account")
     if name in ("root", DAEMON) or user.pw_uid < LOWEST_UID or user.pw_gid == 0:
-        raise Stop(REFUSED, f"{name} is an account of the system")
+        raise Stop(REFUSED, f"{name} is an account of the system", "do it as a member: corral member ls shows who is")
     if any(user.pw_uid in numbers for numbers in NOT_PEOPLE):
         raise Stop(REFUSED, f"{name} is nobody's account")
     if not {grp.getgrnam(group).gr_gid for group in GROUPS} & set(os.getgrouplist(name, user.pw_gid)):

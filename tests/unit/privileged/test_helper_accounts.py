@@ -60,8 +60,9 @@ def test_members_and_agents_are_served(know: Callable[..., None], uid: int, grou
 )
 def test_an_account_of_the_system_is_not_even_as_a_member(know: Callable[..., None], user: pwd.struct_passwd) -> None:
     know(user, groups=[GROUPS["corral-members"]])
-    with refusal("is an account of the system"):
+    with refusal("is an account of the system") as refused:
         helper.served(user.pw_name)
+    assert refused.value.remedy.startswith("do it as a member")
 
 
 @pytest.mark.parametrize("uid", [61184, 65534, 65535, 2**31, 2**32 - 1])
