@@ -82,7 +82,9 @@ class Shared:
             self.not_checked[MEMBERS] = _SILENT
             return []
         try:
-            members = [str(one["user"]) for one in ask_for_list(self._places, "GET", "/v1/members")]
+            members = {
+                str(one["user"]): int(str(one["uid"])) for one in ask_for_list(self._places, "GET", "/v1/members")
+            }
             teams = ask_present_daemon(self._places, "GET", "/v1/teams")["teams"]
             agents = ask_for_list(self._places, "GET", "/v1/agents")
         except DaemonAbsentError:
@@ -96,7 +98,17 @@ class Shared:
         for one in (*up, *agents):
             users.setdefault(str(one["team"]), set()).add(str(one["user"]))
         served = _served(name for names in users.values() for name in names)
-        return rules.without_member(users, members, served, {str(one["team"]): str(one["user"]) for one in up})
+        gone = {name: uid for name, uid in members.items() if not _has_account(name)}
+        owners = {str(one["team"]): str(one["user"]) for one in up}
+        return [*rules.without_member(users, members, served, owners), *rules.without_account(gone, users)]
+
+
+def _has_account(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
 
 
 def _served(names: Iterable[str]) -> set[str]:

@@ -17,6 +17,7 @@ _CHECKS = {
     MAKE_DIRECTORY: "directories",
     START_SERVICE: DAEMON,
 }
+_AS_BEFORE = "--role ROLE (as corral member show says)"
 #: Checks that are made for root by looking at the set-up.
 BY_SETUP = frozenset(_CHECKS.values())
 
@@ -87,6 +88,28 @@ def without_member(
         for team in sorted(users)
         for user in sorted(set(users[team]) - {"", "root", *members})
     ]
+
+
+def without_account(uids: Mapping[str, int], users: Mapping[str, Collection[str]]) -> list[Finding]:
+    """Every member has an account. `uids` are the numbers of those whose account is gone, `users` as above."""
+    return [_gone(user, uids[user], sorted(team for team in users if user in users[team])) for user in sorted(uids)]
+
+
+def _gone(user: str, uid: int, teams: list[str]) -> Finding:
+    message, remedy = f"the member {user} has no account on this host any more", f"sudo corral member rm {user}"
+    if teams:
+        message += f", and teams are up with agents of {user}: {', '.join(teams)}"
+        back = f"sudo useradd --uid {uid} {user}; sudo corral member add {user} {_AS_BEFORE}; "
+        remedy = f"{back}{''.join(f'sudo corral down -t {team}; ' for team in teams)}{remedy}; sudo userdel {user}"
+    return Finding(
+        check=MEMBERS,
+        severity=WARNING,
+        subject=user,
+        message=message,
+        remedy=remedy,
+        ours=True,
+        details={"user": user, "teams": teams},
+    )
 
 
 def _role(user: str, owner: str) -> str:

@@ -59,6 +59,13 @@ def test_a_team_of_nobody_who_is_a_member_is_told_of_with_what_takes_it_down() -
     assert left[0].remedy.startswith("sudo corral member add agent-builder --role agent --of ann; ")
 
 
+def test_a_member_whose_account_is_gone_is_told_of_with_what_is_left_of_it() -> None:
+    assert rules.without_account({}, {"shop": ["ann"]}) == []
+    ben, cleo = rules.without_account({"cleo": 1002, "ben": 1001}, {"cash": ["ben", "ann"], "shop": ["ann"]})
+    assert (ben.is_well, ben.details["teams"], "sudo useradd --uid 1001 ben; " in ben.remedy) == (False, ["cash"], True)
+    assert (cleo.details["teams"], cleo.remedy) == ([], "sudo corral member rm cleo")
+
+
 def test_what_is_up_beside_the_server_is_told_of() -> None:
     (found,) = rules.own_instances([("ann", OwnInstance("/home/ann/c", ("shop",)))])
     assert found.message == "teams of ann's own instance may still be up, beside the shared server: shop"
