@@ -124,7 +124,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.service.msg import Msg
     from corral.service.notifying import Notifier
     from corral.service.outfit import fit_out_again
-    from corral.service.ownership import owns
+    from corral.service.ownership import among, owns
     from corral.service.port_blocks import PortBlocks
     from corral.service.processes import Processes
     from corral.service.recordings import Recordings
@@ -188,7 +188,8 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             group = MEMBERS if door is None else door.group
             shared = await shared_of(context, group, lambda uid, but: server.hang_up(uid, but))
         network = await open_network(context, shared, audit)
-        ledger = Ledger(store)
+        members = None if shared is None else shared.members
+        ledger = Ledger(store, among(members))
         kv = Kv(context, ledger)
         waits = Waits()
         leases = LeaseService(context, ledger, waits)
@@ -217,7 +218,6 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         authority = None if shared is None else authority_of(shared)
         if audit is not None:
             hear_acts(store, audit, authority)
-        members = None if shared is None else shared.members
         sessions = Sessions(context, ledger, notifier.tell, partial(owns, registry, members))
         await ledger.load()
         await ports.settle()

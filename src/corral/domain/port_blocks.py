@@ -59,6 +59,8 @@ class Block:
     size: int
     #: Name → port; never the first one.
     names: Mapping[str, int] = field(default_factory=dict)
+    #: In whose share it counts (`shares`).
+    person: str = ""
 
     @property
     def last(self) -> int:
@@ -67,6 +69,11 @@ class Block:
     @property
     def ports(self) -> range:
         return range(self.first, self.first + self.size)
+
+    @property
+    def weight(self) -> int:
+        """The ports that it counts for in a share."""
+        return weight_of(self.size)
 
     @property
     def nameless(self) -> list[int]:
@@ -104,6 +111,7 @@ class Blocks:
     def __init__(self, blocks: Mapping[AgentKey, Block] | None = None) -> None:
         self._blocks: dict[AgentKey, Block] = {}
         self._owners: dict[int, AgentKey] = {}
+        self._weights: dict[str, int] = {}
         for key, block in (blocks or {}).items():
             self.put(key, block)
 
@@ -114,6 +122,10 @@ class Blocks:
         """Those who have a block, in order; of a team, and of these agents only, if they are given."""
         return sorted(key for key in self._blocks if team in (None, key[0]) and (agents is None or key[1] in agents))
 
+    def weight(self, person: str) -> int:
+        """The ports that a person's blocks count for together."""
+        return self._weights.get(person, 0)
+
     def put(self, key: AgentKey, block: Block) -> None:
         """Give a block to an agent, in place of the one that it has. Raises `ValueError` if a port is another's."""
         if any(self._owners.get(port, key) != key for port in block.ports):
@@ -121,12 +133,17 @@ class Blocks:
         self.drop(key)
         self._blocks[key] = block
         self._owners.update(dict.fromkeys(block.ports, key))
+        self._weights[block.person] = self.weight(block.person) + block.weight
 
     def drop(self, key: AgentKey) -> Block | None:
         """Take an agent's block away; None if it had none."""
         block = self._blocks.pop(key, None)
-        for port in block.ports if block is not None else ():
-            del self._owners[port]
+        if block is not None:
+            for port in block.ports:
+                del self._owners[port]
+            self._weights[block.person] -= block.weight
+            if not self._weights[block.person]:
+                del self._weights[block.person]
         return block
 
     def is_free(self, first: int, size: int) -> bool:
@@ -144,6 +161,14 @@ class Blocks:
         for first in chain(every[begin:], every[:begin]):
             if self.is_free(first, pool.block):
                 yield first
+
+
+def weight_of(size: int) -> int:
+    """The ports that a block of that size counts for in a share.
+
+    A small one counts like the usual: it takes as many slots of that size from others.
+    """
+    return max(size, DEFAULT_BLOCK)
 
 
 def pieces(pool: Pool, ephemeral: Range) -> list[Range]:

@@ -191,13 +191,10 @@ class Fork:
         """Ports of its own, with the names that the other's have."""
         team = self._registry.teams[record.team]
         names = list(self._ports.names_of(source)) if source is not None else []
-        given = await self._ports.allocate(who, record.team, team.ports, {record.name: names})
+        given = await self._ports.allocate(who, record.team, team.ports, {record.name: names}, user=team.user)
         block = given.get(record.name)
         if block is None:
-            raise RefusedError(
-                f"no block of {team.ports.block} ports is left in {team.ports.shown}",
-                "a larger range below [ports] of corral.toml helps; corral port ls shows who has ports",
-            )
+            raise self._ports.nothing_left(team.user, team.ports)
         return block
 
     async def _undo(self, who: Who, keeper: Keeper, record: Agent) -> None:

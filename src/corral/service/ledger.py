@@ -16,6 +16,7 @@ from corral.domain.errors import CorralError, RefusedError, WrongUseError
 from corral.domain.records import SUPERVISOR
 from corral.ports.store import Change, Entry, Item, LogSize, Store
 from corral.service.following import Place
+from corral.service.ownership import PersonOf, one_person
 from corral.service.unexpected import not_written
 
 _KIND, _KEY = "ledger", "revision"
@@ -36,8 +37,10 @@ Read = Callable[[], Awaitable[Callable[[], None]]]
 class Ledger:
     """The way of every decision to the disk."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, person_of: PersonOf = one_person) -> None:
+        """`person_of` says in whose share counts what is written for an OS user."""
         self._store = store
+        self.person_of = person_of
         self._states: list[Read] = []
         self._revision = 0
         self._settled = 0

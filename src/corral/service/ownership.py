@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from corral.domain.records import Agent, Team, Who
@@ -9,6 +10,21 @@ from corral.supervise.registry import Registry
 
 if TYPE_CHECKING:
     from corral.service.members import Members
+
+#: By an OS user, the person in whose share counts what it has (`domain/shares.py`); empty where all is one person's.
+PersonOf = Callable[[str], str]
+
+
+def one_person(_: str) -> str:
+    """The person in an instance that has no members."""
+    return ""
+
+
+def among(members: Members | None) -> PersonOf:
+    """The person of each user: on a shared server itself or whom it belongs to, member or not."""
+    if members is None:
+        return one_person
+    return lambda user: members.person_of(user) or user
 
 
 def owner_of_team(members: Members, team: Team) -> str:

@@ -6,13 +6,14 @@ import asyncio
 import logging
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import msgspec
 
-from corral.domain.errors import CorralError, NotFoundError
-from corral.domain.port_blocks import AgentKey, Block, Blocks, Pool, check_name
+from corral.domain import shares
+from corral.domain.errors import CorralError, NotFoundError, RefusedError
+from corral.domain.port_blocks import AgentKey, Block, Blocks, Pool, check_name, weight_of
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Who
 from corral.ports.resources import HostPorts, Listening
 from corral.ports.store import Change, Item
@@ -24,6 +25,8 @@ from corral.service.reaching import keeper_soon
 log = logging.getLogger("corral.daemon")
 
 _KIND = "ports"
+#: For a team that has used up the usual one.
+_LARGER_RANGE = "10000-32767"
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -114,26 +117,53 @@ class PortBlocks:
         return await self._more(survey, team, pool, list(islice(self._candidates(pool, survey.ephemeral), missing)))
 
     async def allocate(
-        self, who: Who, team: str, pool: Pool, wanted: Mapping[str, Sequence[str]], survey: Survey | None = None
+        self,
+        who: Who,
+        team: str,
+        pool: Pool,
+        wanted: Mapping[str, Sequence[str]],
+        survey: Survey | None = None,
+        *,
+        user: str,
     ) -> dict[str, Block]:
         """A block for each agent (agent → the names that it declares), on the disk when this returns, in one write.
 
         An agent that has a block keeps it, if it is still what the file asks for. Nobody listened on a port of a new
         one at the time, which is that of the `survey` for what was seen there. Agents that nothing is left for are not
-        in the answer. What is wanted must not be running.
+        in the answer: `nothing_left` says why. They count in the share of the person whose OS user is `user`, whose
+        team it is. What is wanted must not be running.
         """
+        person = self._ledger.person_of(user)
         if survey is None:
             survey = await self._surveyed(team, pool, [])
         while True:
             # No keeper is waited for under the lock: it is everybody's, and a keeper may never answer.
             async with self._deciding:
-                unseen = await self._allocated(who, team, pool, wanted, survey)
+                unseen = await self._allocated(who, team, pool, wanted, survey, person)
                 if not isinstance(unseen, list):
                     return unseen
             survey = await self._more(survey, team, pool, unseen)
 
+    def nothing_left(self, user: str, pool: Pool) -> RefusedError:
+        """Why there is no block of this pool for one more agent of a team of this OS user."""
+        person = self._ledger.person_of(user)
+        has = self._blocks.weight(person)
+        if person and has + weight_of(pool.block) > shares.PORTS:
+            return shares.no_ports_left(person, has, pool.block)
+        return RefusedError(
+            f"no block of {pool.block} ports is left in {pool.shown}",
+            f'a larger range below [ports] helps, such as range = "{_LARGER_RANGE}", or a smaller block; corral port '
+            "ls shows who has ports",
+        )
+
     async def _allocated(
-        self, who: Who, team: str, pool: Pool, wanted: Mapping[str, Sequence[str]], survey: Survey
+        self,
+        who: Who,
+        team: str,
+        pool: Pool,
+        wanted: Mapping[str, Sequence[str]],
+        survey: Survey,
+        person: str,
     ) -> dict[str, Block] | list[int]:
         """The blocks, if the survey has all that they depend on. Else slots that have to be looked at before."""
         known = {agent: self._blocks.get((team, agent)) for agent in wanted}
@@ -143,11 +173,15 @@ class PortBlocks:
             if block is not None and block.suits(pool, survey.ephemeral, wanted[agent])
         }
         missing = [agent for agent in wanted if agent not in kept]
+        if person:
+            missing = missing[: self._affordable(person, pool, [known[agent] for agent in missing])]
         firsts, unseen = self._free_slots(pool, survey, len(missing))
         if unseen:
             return unseen
         fresh = {agent: Block(first, pool.block) for agent, first in zip(missing, firsts, strict=False)}
-        given = {agent: block.with_names(wanted[agent]) for agent, block in {**kept, **fresh}.items()}
+        given = {
+            agent: replace(block.with_names(wanted[agent]), person=person) for agent, block in {**kept, **fresh}.items()
+        }
         changed = {(team, agent): block for agent, block in given.items() if block != known[agent]}
         outgrown = [(team, agent) for agent in fresh if known[agent] is not None]
         freed = [_event("port.freed", key, block) for key in outgrown if (block := self._blocks.drop(key))]
@@ -156,6 +190,17 @@ class PortBlocks:
         if changed:
             await self._write(who, changed, [*freed, *(_allocated(key, block) for key, block in changed.items())])
         return given
+
+    def _affordable(self, person: str, pool: Pool, outgrown: Sequence[Block | None]) -> int:
+        """How many blocks fit into what is left of the person's share, each in the place of one that is outgrown."""
+        left = shares.PORTS - self._blocks.weight(person)
+        for count, old in enumerate(outgrown):
+            left -= weight_of(pool.block)
+            if old is not None and old.person == person:
+                left += old.weight
+            if left < 0:
+                return count
+        return len(outgrown)
 
     def _free_slots(self, pool: Pool, survey: Survey, count: int) -> tuple[list[int], list[int]]:
         """The first ports of so many slots that nobody has and nobody listens in, or fewer if there are no more; and

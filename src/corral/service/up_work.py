@@ -12,7 +12,7 @@ from corral.background import both
 from corral.domain import plan, repository, states
 from corral.domain.conversations import carried_over
 from corral.domain.environment import agent_environment, ambient_environment
-from corral.domain.errors import CorralError, RefusedError, UnavailableError
+from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.merge_rules import settled
 from corral.domain.plan import Step
 from corral.domain.port_blocks import Block, variables
@@ -39,8 +39,6 @@ _SETTLE_SECONDS = 0.2
 _MANY = 50
 #: How long to wait for the exit codes of programs that are known to have ended.
 _ENDING_SECONDS = 3.0
-#: For a team that has used up the usual one.
-_LARGER_RANGE = "10000-32767"
 
 
 def _going_on(before: Agent, after: Agent) -> Agent:
@@ -235,7 +233,9 @@ class UpWork:
         """
         wanted = {agent.name: agent.ports for agent in agents}
         survey = await self._ports.survey(self._team.name, self._team.ports, wanted)
-        blocks = await self._ports.allocate(self._who, self._team.name, self._team.ports, wanted, survey)
+        blocks = await self._ports.allocate(
+            self._who, self._team.name, self._team.ports, wanted, survey, user=self._who.user
+        )
         point("daemon.ports_allocated")
         return blocks
 
@@ -243,12 +243,9 @@ class UpWork:
         """Those that have a block of ports; those that nothing is left for are failed and left out."""
         pool = self._team.ports
         for name in [agent.name for agent in agents if agent.name not in self._blocks]:
-            error = RefusedError(
-                f"no block of {pool.block} ports is left in {pool.shown}",
-                f'a larger range below [ports] helps, such as range = "{_LARGER_RANGE}", or a smaller block; '
-                "corral port ls shows who has ports",
+            await self._fail(
+                self._registry.agents[self._team.name, name], self._ports.nothing_left(self._who.user, pool)
             )
-            await self._fail(self._registry.agents[self._team.name, name], error)
         return [agent for agent in agents if agent.name in self._blocks]
 
     async def _workspaces(self, keeper: Keeper, agents: Sequence[AgentSpec]) -> list[AgentSpec]:
@@ -322,7 +319,11 @@ class UpWork:
             return
         keeper = await self._supervisor.keepers.of(self._team.name).open()
         given = await self._ports.allocate(
-            self._who, self._team.name, self._team.ports, {agent.name: agent.ports for agent in agents}
+            self._who,
+            self._team.name,
+            self._team.ports,
+            {agent.name: agent.ports for agent in agents},
+            user=self._who.user,
         )
         self._blocks = {**self._blocks, **given}
         able = [agent for agent in agents if agent.name in given]

@@ -11,7 +11,7 @@ from tests.unit.api.scene import Scene, play
 async def give(scene: Scene, block: int = 10) -> int:
     """Blocks for the agents of shop; the first port of `a`."""
     pool = Pool((20000, 20099), block)
-    given = await scene.services.ports.allocate(PERSON, "shop", pool, {"a": ["web"], "b": []})
+    given = await scene.services.ports.allocate(PERSON, "shop", pool, {"a": ["web"], "b": []}, user="")
     return given["a"].first
 
 

@@ -77,7 +77,7 @@ def test_lists_have_what_the_others_tell_and_say_what_is_not_known(
         own, _ = await started(scene)
         ports = scene.services.ports
         first = {
-            team: (await ports.allocate(PERSON, team, Pool((20000, 20099), 10), {agent: []}))[agent].first
+            team: (await ports.allocate(PERSON, team, Pool((20000, 20099), 10), {agent: []}, user=""))[agent].first
             for team, agent in (("shop", "a"), ("toys", "z"))
         }
         others = scene.keepers["ann"]

@@ -34,8 +34,8 @@ class TestPorts:
     def test_so_are_those_of_strangers_on_their_ports(self, tmp_path: Path) -> None:
         async def act(scene: Scene) -> None:
             ports, pool = scene.services.ports, Pool((20000, 20099), 10)
-            mine = (await ports.allocate(PERSON, "shop", pool, {"a": []}))["a"].first
-            theirs = (await ports.allocate(PERSON, "toys", pool, {"z": []}))["z"].first
+            mine = (await ports.allocate(PERSON, "shop", pool, {"a": []}, user=""))["a"].first
+            theirs = (await ports.allocate(PERSON, "toys", pool, {"z": []}, user=""))["z"].first
             for team, port in (("shop", mine), ("toys", theirs)):
                 scene.keeper.listeners[team] = [Listening(port=port, agent="", pid=7, command="nginx")]
             strangers = [row for row in (await scene.ask("GET", "/v1/ports")).json if row["agent"] is None]

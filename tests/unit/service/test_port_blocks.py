@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from corral.domain import shares
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, WrongUseError
 from corral.domain.port_blocks import Block, Pool
 from corral.domain.records import Agent
@@ -17,6 +18,7 @@ from corral.ports.keeper import Keeper
 from corral.ports.resources import HostPorts, Listening
 from corral.service.context import Context
 from corral.service.ledger import Ledger
+from corral.service.ownership import PersonOf, one_person
 from corral.service.port_blocks import PortBlocks
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
@@ -39,8 +41,8 @@ class Daemon:
         self.keeper = keeper
         self.ports = ports
 
-    async def give(self, *agents: str, team: str = "shop", pool: Pool = POOL) -> dict[str, Block]:
-        return await self.ports.allocate(PERSON, team, pool, dict.fromkeys(agents, ()))
+    async def give(self, *agents: str, team: str = "shop", pool: Pool = POOL, user: str = "") -> dict[str, Block]:
+        return await self.ports.allocate(PERSON, team, pool, dict.fromkeys(agents, ()), user=user)
 
     async def events(self) -> list[tuple[str, str, dict[str, object]]]:
         events = await self.disk.events()
@@ -48,7 +50,9 @@ class Daemon:
 
 
 @contextlib.asynccontextmanager
-async def daemon(directory: Path, agents: Sequence[Agent] = AGENTS) -> AsyncIterator[Daemon]:
+async def daemon(
+    directory: Path, agents: Sequence[Agent] = AGENTS, person_of: PersonOf = one_person
+) -> AsyncIterator[Daemon]:
     keeper = FakeKeeper()
 
     async def connect(*_: object) -> Keeper:
@@ -60,7 +64,7 @@ async def daemon(directory: Path, agents: Sequence[Agent] = AGENTS) -> AsyncIter
     supervisor = Supervisor(registry, connect, lambda: 0.0)
     places = Places(str(directory), str(directory))
     context = Context(registry=registry, supervisor=supervisor, store=disk, places=places, now=lambda: 0.0)
-    ledger = Ledger(disk)
+    ledger = Ledger(disk, person_of)
     ports = PortBlocks(context, ledger)
     await ledger.load()
     await ports.settle()
@@ -114,14 +118,14 @@ def test_a_block_with_a_listener_is_passed_over(tmp_path: Path) -> None:
 def test_blocks_and_names_are_the_same_after_a_restart(tmp_path: Path) -> None:
     async def run() -> None:
         async with daemon(tmp_path) as one:
-            given = await one.ports.allocate(PERSON, "shop", POOL, {"a": ["web"], "b": []})
+            given = await one.ports.allocate(PERSON, "shop", POOL, {"a": ["web"], "b": []}, user="")
             db = await one.ports.port(PERSON, AGENT, "db")
         async with daemon(tmp_path) as one:
             one.keeper.taken = set(range(20000, 20100))
             assert await one.ports.port(PERSON, AGENT, "web") == given["a"].names["web"]
             assert await one.ports.port(PERSON, AGENT, "db") == db
             assert await one.ports.port(PERSON, B, "") == given["b"].first
-            again = await one.ports.allocate(PERSON, "shop", POOL, {"a": ["web"], "b": []})
+            again = await one.ports.allocate(PERSON, "shop", POOL, {"a": ["web"], "b": []}, user="")
             assert again["b"] == given["b"]
             assert again["a"].names == {**given["a"].names, "db": db}
 
@@ -217,7 +221,7 @@ def test_an_instance_begins_at_a_place_of_its_own(tmp_path: Path) -> None:
 
 def test_who_listens_is_put_beside_who_has_it(tmp_path: Path) -> None:
     async def act(one: Daemon) -> None:
-        given = await one.ports.allocate(PERSON, "shop", POOL, {"a": ["web"], "b": []})
+        given = await one.ports.allocate(PERSON, "shop", POOL, {"a": ["web"], "b": []}, user="")
         a, b = given["a"].first, given["b"].first
         one.keeper.listeners["shop"] = [
             Listening(port=a + 1, agent="a", pid=7, command="vite"),
@@ -318,5 +322,78 @@ def test_a_keeper_that_says_something_else_each_time_is_asked_a_few_times(tmp_pa
         one.keeper.host_ports = lie  # type: ignore[method-assign]
         survey = await one.ports.survey("shop", POOL, ["a"])
         assert len(await one.ports.allocate(PERSON, "shop", POOL, {"a": ()}, survey)) == 1
+
+    play(tmp_path, act)
+
+
+def shared(directory: Path, act: Callable[[Daemon], Awaitable[None]]) -> None:
+    """On a shared server, where ben has a user for agents."""
+
+    async def run() -> None:
+        async with daemon(directory, person_of=lambda user: "ben" if user == "ben-agents" else user) as one:
+            await asyncio.wait_for(act(one), 60)
+
+    asyncio.run(run())
+
+
+def test_a_person_gets_no_more_than_a_share_of_the_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "PORTS", 45)
+
+    async def act(one: Daemon) -> None:
+        assert list(await one.give("a", "b", "c", team="one", user="ben")) == ["a", "b", "c"]
+        assert list(await one.give("a", "b", team="two", user="ben-agents")) == ["a"]
+        refused = one.ports.nothing_left("ben", POOL)
+        assert refused.message.startswith("agents of ben have 40 of the 45 ports that one person may have")
+        assert len(await one.give("a", "b", "c", "d", team="anns", user="ann")) == 4
+        assert len(await one.give("e", team="anns", user="ann")) == 0
+        assert await one.ports.free(PERSON, "two") == []
+        assert list(await one.give("d", team="one", user="ben")) == ["d"]
+
+    shared(tmp_path, act)
+
+
+def test_what_counts_in_a_share_is_known_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "PORTS", 20)
+
+    async def run() -> None:
+        async with daemon(tmp_path, person_of=str) as one:
+            assert len(await one.give("a", "b", user="ben")) == 2
+        async with daemon(tmp_path, person_of=str) as one:
+            assert await one.give("c", team="two", user="ben") == {}
+            assert await one.ports.free(PERSON, "shop", ["a"]) == []
+            assert len(await one.give("c", team="two", user="ben")) == 1
+
+    asyncio.run(run())
+
+
+def test_a_block_in_the_place_of_another_costs_the_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "PORTS", 40)
+
+    async def act(one: Daemon) -> None:
+        assert len(await one.give("a", "b", user="ben")) == 2
+        assert len(await one.give("a", "b", pool=Pool((20000, 20099), 20), user="ben")) == 2
+        assert list(await one.give("a", "b", pool=Pool((20000, 20199), 25), user="ben")) == []
+        assert len(await one.give("a", "b", user="ben")) == 2
+
+    shared(tmp_path, act)
+
+
+def test_small_blocks_count_like_those_whose_place_they_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "PORTS", 30)
+
+    async def act(one: Daemon) -> None:
+        for number in range(4):
+            slot = Pool((20000 + 10 * number, 20001 + 10 * number), 2)
+            assert len(await one.give("a", team=f"t{number}", pool=slot, user="ben")) == (number < 3)
+
+    shared(tmp_path, act)
+
+
+def test_the_one_person_of_an_instance_may_have_all_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "PORTS", 20)
+
+    async def act(one: Daemon) -> None:
+        assert len(await one.give(*(f"a{number}" for number in range(10)))) == 10
+        assert one.ports.nothing_left("", POOL).message == "no block of 10 ports is left in 20000-20099"
 
     play(tmp_path, act)

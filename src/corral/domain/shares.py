@@ -1,0 +1,23 @@
+"""What one person may have of what a shared server has one of, however much of it is left.
+
+Whatever is kept there for somebody has the name of the person in whose share it counts: of whoever wrote it, or whose
+team it is for. A share is nobody else's to spend, and does not depend on what others have of theirs. Where all are one
+person's, that name is empty, and there are no shares.
+"""
+
+from __future__ import annotations
+
+from corral.domain.errors import RefusedError
+
+#: Ports that agents have in their blocks: a fifth of those that blocks are usually cut from.
+PORTS = 2000
+
+
+def no_ports_left(person: str, has: int, block: int) -> RefusedError:
+    """What is said of an agent for whom there is no block, because its person has enough of them."""
+    return RefusedError(
+        f"agents of {person} have {has} of the {PORTS} ports that one person may have on this host: a block of {block} "
+        "is more than is left",
+        "corral rm, or corral down, frees those of agents that are not needed; so do smaller blocks below [ports], "
+        "down to 10 ports",
+    )
