@@ -6,8 +6,9 @@ injected (it was put in front of the agent), read and acked (the recipient says 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from corral.domain.errors import NotFoundError, RefusedError, WrongUseError
 from corral.domain.msg_parties import shown
@@ -17,11 +18,11 @@ _ORDER = (STORED, INJECTED, READ, ACKED)
 
 LARGEST_TEXT, LONGEST_SUBJECT, LONGEST_KEY, LONGEST_NOTE = 1 << 20, 200, 200, 4096
 MOST_RECIPIENTS = 1000
-#: What one mailbox may have that is not acked: messages, and what they weigh.
+#: What one mailbox may have of one person's that is not acked: messages, and what they weigh.
 MOST_UNACKED, HEAVIEST_MAILBOX = 10_000, 32 << 20
-#: What all messages together may weigh.
+#: What all messages of one person together may weigh.
 HEAVIEST = 256 << 20
-#: A message that all recipients acked is kept so long, and so many of them are, unless there is no room.
+#: A message that all recipients acked is kept so long, and so many of one person's are, unless there is no room.
 KEPT_SECONDS, KEPT_FINISHED = 7 * 86400.0, 10_000
 #: What a message weighs besides its text, and once more for each recipient.
 _WEIGHT_OF_ONE = 256
@@ -42,6 +43,8 @@ class Message:
     reply_to: int = 0
     #: A name of the sender's choice: the same key of the same sender is the same message. Empty for none.
     key: str = ""
+    #: In whose share it counts (`shares`), for as long as it is kept: the person who sent it, or had it sent.
+    person: str = ""
     #: Unix seconds.
     time: float
 
@@ -73,6 +76,24 @@ class Delivery:
     note: str = ""
 
 
+@dataclass(slots=True)
+class _Box:
+    """What a party got of one person's and has not acked."""
+
+    count: int = 0
+    weight: int = 0
+
+
+@dataclass(slots=True)
+class _Share:
+    """What is kept of one person's."""
+
+    weight: int = 0
+    #: Messages that all recipients acked, in the order in which that came about.
+    finished: dict[int, None] = field(default_factory=dict)
+    finished_weight: int = 0
+
+
 class Mail:
     """All messages of an instance."""
 
@@ -88,15 +109,18 @@ class Mail:
         self._unacked: dict[str, dict[int, Message]] = {}
         #: Those of them that the party has not been told of in any way.
         self._untold: dict[str, dict[int, Message]] = {}
-        self._mailbox_weights: dict[str, int] = {}
-        self._weight = 0
+        #: By party and person.
+        self._boxes: dict[tuple[str, str], _Box] = {}
+        #: By person.
+        self._shares: dict[str, _Share] = {}
         #: Messages that all recipients acked, and since when, in that order.
         self._finished: dict[int, float] = {}
-        self._finished_weight = 0
         known = deliveries or {}
         for message in sorted(messages, key=lambda message: message.number):
             self._take_in(message, {party: known.get((message.number, party)) for party in message.recipients})
         self._finished = dict(sorted(self._finished.items(), key=lambda item: item[1]))
+        for share in self._shares.values():
+            share.finished = dict(sorted(share.finished.items(), key=lambda item: self._finished[item[0]]))
 
     # Looking
 
@@ -160,11 +184,15 @@ class Mail:
             self.message(message.reply_to, message.sender)
         for party in message.recipients:
             self._check_room(party, message)
-        if self._weight - self._finished_weight + message.weight > HEAVIEST:
+        person = message.person
+        share = self._shares.get(person, _Share())
+        if share.weight - share.finished_weight + message.weight > HEAVIEST:
             raise RefusedError(
-                f"all messages together have more than {HEAVIEST >> 20} MiB", "ack those that are dealt with"
+                f"all messages {f'of {person} ' if person else ''}together have more than {HEAVIEST >> 20} MiB",
+                "ack those that are dealt with, with --agent TEAM/AGENT also those of an agent that is gone; corral "
+                "msg ls --sent tells who has not acked",
             )
-        forgotten = self._forget(message.time, message.weight)
+        forgotten = self.forget(message.time, person, message.weight)
         self._take_in(message, dict.fromkeys(message.recipients))
         return forgotten
 
@@ -191,21 +219,27 @@ class Mail:
             self._note_finish(message)
         return now
 
-    def forget(self, now: float) -> list[Message]:
-        """Let go of what was dealt with long ago, or is too much of it."""
-        return self._forget(now, 0)
+    def forget(self, now: float, person: str, weight: int = 0) -> list[Message]:
+        """Let go of what was dealt with long ago, and of a person's as much as is too much, with so much to come."""
+        old = list(itertools.takewhile(lambda number: self._finished[number] <= now - KEPT_SECONDS, self._finished))
+        forgotten = [self._drop(number) for number in old]
+        share = self._shares.get(person, _Share())
+        while share.finished and (len(share.finished) > KEPT_FINISHED or share.weight + weight > HEAVIEST):
+            forgotten.append(self._drop(next(iter(share.finished))))
+        return forgotten
 
     def _take_in(self, message: Message, known: Mapping[str, Delivery | None]) -> None:
         self._messages[message.number] = message
         self._sent.setdefault(message.sender, {})[message.number] = message
         if message.key:
             self._keys[message.sender, message.key] = message.number
-        self._weight += message.weight
+        self._shares.setdefault(message.person, _Share()).weight += message.weight
         for party, delivery in known.items():
             self._deliveries[message.number, party] = delivery or Delivery()
             if delivery is None or delivery.state != ACKED:
                 self._unacked.setdefault(party, {})[message.number] = message
-                self._mailbox_weights[party] = self._mailbox_weights.get(party, 0) + message.share
+                box = self._boxes.setdefault((party, message.person), _Box())
+                box.count, box.weight = box.count + 1, box.weight + message.share
             if delivery is None or delivery.state == STORED:
                 self._untold.setdefault(party, {})[message.number] = message
         self._note_finish(message)
@@ -216,50 +250,53 @@ class Mail:
             del self._untold[party]
 
     def _leave_mailbox(self, message: Message, party: str) -> None:
-        box = self._unacked[party]
-        del box[message.number]
-        self._mailbox_weights[party] -= message.share
-        if not box:
-            del self._unacked[party], self._mailbox_weights[party]
+        unacked, box = self._unacked[party], self._boxes[party, message.person]
+        del unacked[message.number]
+        if not unacked:
+            del self._unacked[party]
+        box.count, box.weight = box.count - 1, box.weight - message.share
+        if not box.count:
+            del self._boxes[party, message.person]
 
     def _note_finish(self, message: Message) -> None:
         times = [delivery.acked_at for _, delivery in self.deliveries(message)]
         acked = [time for time in times if time is not None]
         if len(acked) == len(times):
             self._finished[message.number] = max(acked)
-            self._finished_weight += message.weight
+            share = self._shares[message.person]
+            share.finished[message.number] = None
+            share.finished_weight += message.weight
 
     def _check_room(self, party: str, message: Message) -> None:
-        waiting = len(self._unacked.get(party, ()))
-        weight = self._mailbox_weights.get(party, 0) + message.share
-        if waiting < MOST_UNACKED and weight <= HEAVIEST_MAILBOX:
+        box, of_whom = (
+            self._boxes.get((party, message.person), _Box()),
+            f" of {message.person}" if message.person else "",
+        )
+        if box.count < MOST_UNACKED and box.weight + message.share <= HEAVIEST_MAILBOX:
             return
         raise RefusedError(
-            f"the mailbox of {shown(party)} is full: {waiting} messages wait there to be acked",
+            f"the mailbox of {shown(party)} is full: {box.count} messages{of_whom} wait there to be acked",
             f"it has to ack some first; at most {MOST_UNACKED} may wait, of {HEAVIEST_MAILBOX >> 20} MiB together",
             recipient=shown(party),
         )
 
-    def _forget(self, now: float, weight: int) -> list[Message]:
-        forgotten = []
-        for number, since in list(self._finished.items()):
-            too_much = len(self._finished) > KEPT_FINISHED or self._weight + weight > HEAVIEST
-            if since > now - KEPT_SECONDS and not too_much:
-                break
-            message = self._messages.pop(number)
-            forgotten.append(message)
-            del self._finished[number]
-            if self._keys.get((message.sender, message.key)) == number:
-                del self._keys[message.sender, message.key]
-            self._weight -= message.weight
-            self._finished_weight -= message.weight
-            sent = self._sent[message.sender]
-            del sent[number]
-            if not sent:
-                del self._sent[message.sender]
-            for party in message.recipients:
-                del self._deliveries[number, party]
-        return forgotten
+    def _drop(self, number: int) -> Message:
+        """Forget one that all recipients acked."""
+        message = self._messages.pop(number)
+        del self._finished[number]
+        if self._keys.get((message.sender, message.key)) == number:
+            del self._keys[message.sender, message.key]
+        share = self._shares[message.person]
+        del share.finished[number]
+        share.weight -= message.weight
+        share.finished_weight -= message.weight
+        sent = self._sent[message.sender]
+        del sent[number]
+        if not sent:
+            del self._sent[message.sender]
+        for party in message.recipients:
+            del self._deliveries[number, party]
+        return message
 
 
 def check(message: Message) -> None:

@@ -86,7 +86,9 @@ class MergeLetters:
 
     async def _send(self, merge: Merge, subject: str, text: str) -> None:
         try:
-            await self._msg.send(SUPERVISOR, SUPERVISOR.user, [merge.party], text, subject=subject[:200])
+            await self._msg.send(
+                SUPERVISOR, SUPERVISOR.user, [merge.party], text, subject=subject[:200], user=merge.person
+            )
         except CorralError as error:
             # A mailbox may be full. How the merge ended is told by `merge show` and the journal all the same.
             log.warning("%s was not told about %s: %s", merge.party, merge.name, error.message)

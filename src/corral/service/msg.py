@@ -120,11 +120,13 @@ class Msg:
         subject: str = "",
         reply_to: int = 0,
         key: str = "",
+        user: str = "",
     ) -> Message:
         """Put a message into the mailboxes of these parties, or into none; it is on the disk when this returns.
 
         An answer that names nobody goes to the sender of what it answers. With a key that the sender has used it is the
-        message of then, and nothing is sent.
+        message of then, and nothing is sent. What Corral itself sends counts in the share of the person whose OS user
+        is `user`.
         """
         known = self._mail.known(sender, key, text, subject)
         if known is not None:
@@ -141,6 +143,7 @@ class Msg:
             subject=subject,
             reply_to=reply_to,
             key=key,
+            person=self._ledger.person_of(user or who.user),
             time=now,
         )
         forgotten = self._mail.send(message)
@@ -270,7 +273,7 @@ class Msg:
             # It had got so far before; whoever said so may not have been answered yet.
             await self._ledger.caught_up()
             return
-        forgotten = self._mail.forget(now)
+        forgotten = self._mail.forget(now, message.person)
         team, slash, agent = party.rpartition("/")
         data: dict[str, object] = {"message": name_of(number), "from": shown(message.sender), "by": shown(party)}
         await self._ledger.write(

@@ -142,14 +142,59 @@ def test_what_everybody_acked_makes_room_and_what_somebody_did_not_is_never_forg
     assert mail.message(1, "shop/a").number == 1
 
 
+def test_nobody_fills_the_mail_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(msg, "HEAVIEST", 4000)
+    mail = Mail()
+    mail.send(message(1, "shop/a", text="x" * 1000, person="ann"))
+    mail.advance(1, "shop/a", ACKED, 2.0)
+    for number in (2, 3):
+        mail.send(message(number, "mill/b", sender="mill/b", text="x" * 1000, person="ben"))
+    with pytest.raises(RefusedError, match="all messages of ben together"):
+        mail.send(message(4, "mill/b", sender="ben", text="x" * 1000, person="ben"))
+    assert mail.send(message(5, "mill/b", text="x" * 1000, person="ann")) == []
+    assert [one.number for one in mail.send(message(6, "shop/c", text="x" * 1000, person="ann"))] == [1]
+    # Once it is acked there is room again, as it is after a restart.
+    mail.advance(2, "mill/b", ACKED, 7.0)
+    messages = [mail.message(number, "mill/b") for number in (2, 3)]
+    again = Mail(messages, {(2, "mill/b"): dict(mail.deliveries(messages[0]))["mill/b"]})
+    for one in (mail, again):
+        assert [gone.number for gone in one.send(message(7, "mill/b", text="x" * 1000, person="ben"))] == [2]
+        with pytest.raises(RefusedError):
+            one.send(message(8, "mill/b", text="x" * 1000, person="ben"))
+
+
+def test_nobody_fills_a_mailbox_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(msg, "MOST_UNACKED", 2)
+    mail = Mail()
+    for number in (1, 2):
+        mail.send(message(number, "ann", sender="mill/b", person="ben"))
+    with pytest.raises(RefusedError, match="the mailbox of @ann is full: 2 messages of ben wait there"):
+        mail.send(message(3, "ann", sender="ben", person="ben"))
+    mail.send(message(4, "ann", sender="shop/a", person="ann"))
+    mail.advance(2, "ann", ACKED, 5.0)
+    mail.send(message(6, "ann", sender="ben", person="ben"))
+    assert [one.number for one, _ in mail.unacked("ann")] == [1, 4, 6]
+
+
+def test_too_much_that_is_dealt_with_goes_of_that_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(msg, "KEPT_FINISHED", 2)
+    mail, gone = Mail(), []
+    for number in range(1, 9):
+        mail.send(message(number, "shop/a", person="ann" if number < 3 else "ben"))
+        mail.advance(number, "shop/a", ACKED, float(number))
+        gone += [one.number for one in mail.forget(float(number), "ben")]
+    assert gone == [3, 4, 5, 6]
+    assert [one.number for one in mail.sent("ann")] == [1, 2, 7, 8]
+
+
 def test_what_is_dealt_with_is_forgotten_after_a_while() -> None:
     mail = Mail()
     mail.send(message(1, "shop/a"))
     mail.send(message(2, "shop/a", "shop/b"))
     for number in (1, 2):
         mail.advance(number, "shop/a", ACKED, 10.0)
-    assert mail.forget(10.0 + msg.KEPT_SECONDS - 1) == []
-    assert [one.number for one in mail.forget(10.0 + msg.KEPT_SECONDS)] == [1]
+    assert mail.forget(10.0 + msg.KEPT_SECONDS - 1, "") == []
+    assert [one.number for one in mail.forget(10.0 + msg.KEPT_SECONDS, "")] == [1]
     with pytest.raises(NotFoundError):
         mail.message(1, "ann")
     assert [one.number for one in mail.sent("ann")] == [2]
@@ -245,7 +290,7 @@ class Mailboxes(RuleBasedStateMachine):
     @rule()
     def forget(self) -> None:
         self.number += 1
-        assert [one.number for one in self.mail.forget(float(self.number))] == self.forgotten()
+        assert [one.number for one in self.mail.forget(float(self.number), "")] == self.forgotten()
 
     @rule(seconds=st.sampled_from((60, 86400, 8 * 86400)))
     def time_passes(self, seconds: int) -> None:
