@@ -7,6 +7,8 @@ person's, that name is empty, and there are no shares.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from corral.domain.errors import RefusedError
 
 #: Ports that agents have in their blocks: a fifth of those that blocks are usually cut from.
@@ -21,3 +23,18 @@ def no_ports_left(person: str, has: int, block: int) -> RefusedError:
         "corral rm, or corral down, frees those of agents that are not needed; so do smaller blocks below [ports], "
         "down to 10 ports",
     )
+
+
+def given_up(has: Mapping[str, int], most: int) -> dict[str, int]:
+    """How much each loses of what is kept for all until it is used up, so that no more than `most` is left together.
+
+    Who has no more than an equal part loses nothing, and of the others none has more left than another.
+    """
+    lost: dict[str, int] = {}
+    left = most
+    for before, (person, amount) in enumerate(sorted(has.items(), key=lambda one: one[1])):
+        stays = min(amount, left // (len(has) - before))
+        left -= stays
+        if stays < amount:
+            lost[person] = amount - stays
+    return lost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,14 +27,27 @@ class Entry(msgspec.Struct, frozen=True):
     topic: str
     time: float
     value: bytes
+    #: In whose share of the log it counts.
+    person: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LogSize:
     """A number of entries, and the bytes of their values."""
 
-    entries: int
-    bytes: int
+    entries: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Oldest:
+    """The oldest entries of a person in the log."""
+
+    #: Of the last of them; 0 if there are none.
+    revision: int
+    size: LogSize
+    #: By team, the revision of the last of them that is of that team.
+    teams: Mapping[str, int]
 
 
 # A struct, because every decision makes one: that takes a tenth of the time of a dataclass that is frozen.
@@ -52,8 +65,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     #: By kind and key.
     drop_items: Sequence[tuple[str, str]] = ()
     log: Sequence[Entry] = ()
-    #: Entries up to this revision are wanted no more.
-    trim_log: int = 0
+    #: Of these persons, entries up to these revisions are wanted no more.
+    trim_log: Sequence[tuple[str, int]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +97,12 @@ class Store(Protocol):
     async def log(self, *, after: int, team: str = "", topic: str = "", limit: int = 1000) -> list[Entry]:
         """At most so many entries after a revision, in order; of a team and a topic only, if they are given."""
 
-    async def log_size(self) -> LogSize:
-        """How much is in the log."""
+    async def log_sizes(self) -> dict[str, LogSize]:
+        """How much is in the log, by person."""
 
-    async def oldest_in_log(self, size: LogSize) -> int:
-        """The revision up to which the log has at least so many entries, and so many bytes; its last if it has less.
-
-        0 if it is empty.
+    async def oldest_in_log(self, person: str, size: LogSize) -> Oldest:
+        """The fewest of a person's entries, the oldest first, that are so many, and have so many bytes; all of them if
+        these are less.
         """
 
     async def events(

@@ -102,6 +102,7 @@ class Kv:
             raise
         self._decided[team.name] = revision
         keys = {key: f"{team.name}/{key}" for key in changed}
+        person = self._ledger.person_of(who.user)
         told = _Told(by, [Changed(key=key, value=value.value if value else None) for key, value in changed.items()])
         data: dict[str, object] = {"keys": list(keys), "revision": revision}
         await self._ledger.write(
@@ -110,7 +111,7 @@ class Kv:
                 time=now,
                 put_items=[Item(_KIND, keys[key], _encode(value)) for key, value in changed.items() if value],
                 drop_items=[(_KIND, keys[key]) for key, value in changed.items() if value is None],
-                log=[Entry(revision, team.name, TOPIC, now, _encode(told))] if changed else [],
+                log=[Entry(revision, team.name, TOPIC, now, _encode(told), person)] if changed else [],
                 events=[NewEvent(event="kv.changed", team=team.name, data=data)] if changed else [],
             )
         )

@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import struct
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 
 from corral.background import Background
 from corral.domain.errors import CorralError, RefusedError, WrongUseError
 from corral.domain.records import SUPERVISOR
-from corral.ports.store import Change, Entry, Item, LogSize, Store
+from corral.domain.shares import given_up
+from corral.ports.store import Change, Entry, Item, LogSize, Oldest, Store
 from corral.service.following import Place
 from corral.service.ownership import PersonOf, one_person
 from corral.service.unexpected import not_written
 
 _KIND, _KEY = "ledger", "revision"
-#: The last revision that was given out, and up to which the log was dropped.
+#: The last revision that was given out, and up to which an earlier version dropped the log.
 _NUMBERS = struct.Struct(">QQ")
-#: Entries of the log that are kept, and how many more there may be before the oldest go.
+#: By team, the last revision of it that was dropped from the log.
+_FLOOR = "log floor"
+#: Entries of the log that are kept, and how many more there may be before the oldest go of who has the most.
 KEPT_ENTRIES, _SLACK = 100_000, 1_000
 #: The same for the bytes of what they say.
 KEPT_BYTES, _SLACK_BYTES = 256 << 20, 8 << 20
@@ -44,8 +47,12 @@ class Ledger:
         self._states: list[Read] = []
         self._revision = 0
         self._settled = 0
-        self._trimmed = 0
-        self._log = LogSize(0, 0)
+        self._dropped_before = 0
+        #: By team, up to where the log may have gaps.
+        self._floors: dict[str, int] = {}
+        #: What is in the log, by person and together.
+        self._sizes: dict[str, LogSize] = {}
+        self._log = LogSize()
         #: Why what is in memory may not be what is on the disk.
         self._doubt: CorralError | None = None
         self._line: list[tuple[Change, asyncio.Future[None]]] = []
@@ -65,9 +72,11 @@ class Ledger:
     async def load(self) -> None:
         """Read how far it got, and every state that is kept."""
         for item in await self._store.items(_KIND):
-            self._revision, self._trimmed = _NUMBERS.unpack(item.value)
+            self._revision, self._dropped_before = _NUMBERS.unpack(item.value)
+        self._floors = {item.key: int(item.value) for item in await self._store.items(_FLOOR)}
         self._settled = self._revision
-        self._log = await self._store.log_size()
+        self._sizes = await self._store.log_sizes()
+        self._log = _together(self._sizes.values())
         for put in [await read() for read in self._states]:
             put()
 
@@ -174,21 +183,47 @@ class Ledger:
             self._complete = None
 
     async def _write(self, changes: Sequence[Change]) -> None:
-        last, sizes = changes[-1], [len(entry.value) for change in changes for entry in change.log]
-        grown = LogSize(self._log.entries + len(sizes), self._log.bytes + sum(sizes))
-        trimmed = await self._too_old(grown) or self._trimmed
-        item = Item(_KIND, _KEY, _NUMBERS.pack(self._revision, trimmed))
-        drop = trimmed if trimmed > self._trimmed else 0
-        await self._store.commit(*changes, Change(who=last.who, time=last.time, put_items=[item], trim_log=drop))
-        self._trimmed = trimmed
-        self._log = await self._store.log_size() if drop else grown
+        last, told = changes[-1], _told_by(changes)
+        oldest = await self._too_much(told)
+        floors: dict[str, int] = {}
+        for one in oldest.values():
+            for team, revision in one.teams.items():
+                floors[team] = max(revision, floors.get(team, 0))
+        numbers = Item(_KIND, _KEY, _NUMBERS.pack(self._revision, self._dropped_before))
+        await self._store.commit(
+            *changes,
+            Change(
+                who=last.who,
+                time=last.time,
+                put_items=[numbers, *(Item(_FLOOR, team, b"%d" % revision) for team, revision in floors.items())],
+                trim_log=[(person, one.revision) for person, one in oldest.items()],
+            ),
+        )
+        for team, revision in floors.items():
+            self._floors[team] = max(revision, self._floors.get(team, 0))
+        for person, size in told.items():
+            self._sizes[person] = _together((self._sizes.get(person, LogSize()), size))
+        for person, one in oldest.items():
+            has = self._sizes[person]
+            self._sizes[person] = LogSize(has.entries - one.size.entries, has.bytes - one.size.bytes)
+        if told:
+            self._log = _together(self._sizes.values())
 
-    async def _too_old(self, grown: LogSize) -> int:
-        """Up to where the log has to go; 0 if there is room. What is about to be written stays."""
-        surplus = LogSize(max(0, grown.entries - KEPT_ENTRIES), max(0, grown.bytes - KEPT_BYTES))
-        if surplus.entries < _SLACK and surplus.bytes < _SLACK_BYTES:
-            return 0
-        return await self._store.oldest_in_log(surplus)
+    async def _too_much(self, told: Mapping[str, LogSize]) -> dict[str, Oldest]:
+        """By person, what has to go from the log; nothing if there is room. What is about to be written stays."""
+        together = _together((self._log, *told.values()))
+        if together.entries < KEPT_ENTRIES + _SLACK and together.bytes < KEPT_BYTES + _SLACK_BYTES:
+            return {}
+        grown = {
+            person: _together((self._sizes.get(person, LogSize()), told.get(person, LogSize())))
+            for person in self._sizes.keys() | told.keys()
+        }
+        entries = given_up({person: size.entries for person, size in grown.items()}, KEPT_ENTRIES)
+        sizes = given_up({person: size.bytes for person, size in grown.items()}, KEPT_BYTES)
+        return {
+            person: await self._store.oldest_in_log(person, LogSize(entries.get(person, 0), sizes.get(person, 0)))
+            for person in entries.keys() | sizes.keys()
+        }
 
     async def _refuse(self, line: Sequence[tuple[Change, asyncio.Future[None]]], error: CorralError) -> None:
         """Nothing of the line was written, so nothing of it is: what is in memory is read again."""
@@ -215,17 +250,18 @@ class Ledger:
 
     async def after(self, revision: int, *, team: str, topic: str, limit: int = 1000) -> list[Entry]:
         """What is in the log after a revision. Raises `RefusedError` if some of that is no longer there."""
-        self._check_kept(revision)
+        self._check_kept(revision, team)
         found = await self._store.log(after=revision, team=team, topic=topic, limit=limit)
         # The oldest may have gone while this waited for its turn.
-        self._check_kept(revision)
+        self._check_kept(revision, team)
         return found
 
-    def _check_kept(self, revision: int) -> None:
-        if revision < self._trimmed:
+    def _check_kept(self, revision: int, team: str) -> None:
+        floor = max(self._dropped_before, self._floors.get(team, 0))
+        if revision < floor:
             raise RefusedError(
                 f"what came after revision {revision} is not kept any more",
-                f"read what there is now, and follow from revision {self._trimmed} on",
+                f"read what there is now, and follow from revision {floor} on",
             )
 
     async def follow(self, after: int, *, team: str, topic: str, page: int) -> AsyncGenerator[Entry, None]:
@@ -246,6 +282,23 @@ class Ledger:
     async def growth(self) -> None:
         """Wait until something was written after this call."""
         await self._grew.wait()
+
+
+def _told_by(changes: Sequence[Change]) -> dict[str, LogSize]:
+    """What these add to the log, by person."""
+    told: dict[str, LogSize] = {}
+    for change in changes:
+        for entry in change.log:
+            has = told.get(entry.person, LogSize())
+            told[entry.person] = LogSize(has.entries + 1, has.bytes + len(entry.value))
+    return told
+
+
+def _together(sizes: Iterable[LogSize]) -> LogSize:
+    entries, total = 0, 0
+    for size in sizes:
+        entries, total = entries + size.entries, total + size.bytes
+    return LogSize(entries, total)
 
 
 def _resolve(future: asyncio.Future[None]) -> None:

@@ -66,13 +66,13 @@ class Topics:
         check_name(topic)
         check_entry(data)
         revision, now = self._ledger.next_revision(), self._now()
-        told = _Told(who.agent or who.user, data)
+        told, person = _Told(who.agent or who.user, data), self._ledger.person_of(who.user)
         about: dict[str, object] = {"topic": topic, "revision": revision, "bytes": len(data)}
         await self._ledger.write(
             Change(
                 who=who,
                 time=now,
-                log=[Entry(revision, team.name, name_in_log(topic), now, _encode(told))],
+                log=[Entry(revision, team.name, name_in_log(topic), now, _encode(told), person)],
                 events=[NewEvent(event="topic.published", team=team.name, data=about)],
             )
         )

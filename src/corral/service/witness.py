@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 
 from corral.domain.records import Event
-from corral.ports.store import Change, Entry, Item, LogSize, Snapshot, Store
+from corral.ports.store import Change, Entry, Item, LogSize, Oldest, Snapshot, Store
 
 #: Told of changes that are on the disk, in their order.
 Hear = Callable[[Sequence[Change]], None]
@@ -44,13 +44,13 @@ class WitnessedStore:
         """See `Store.log`."""
         return await self._store.log(after=after, team=team, topic=topic, limit=limit)
 
-    async def log_size(self) -> LogSize:
-        """See `Store.log_size`."""
-        return await self._store.log_size()
+    async def log_sizes(self) -> dict[str, LogSize]:
+        """See `Store.log_sizes`."""
+        return await self._store.log_sizes()
 
-    async def oldest_in_log(self, size: LogSize) -> int:
+    async def oldest_in_log(self, person: str, size: LogSize) -> Oldest:
         """See `Store.oldest_in_log`."""
-        return await self._store.oldest_in_log(size)
+        return await self._store.oldest_in_log(person, size)
 
     async def events(
         self,

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from corral.adapters.sqlite.store import SqliteStore, StoreError
+from corral.adapters.sqlite.store import SqliteStore, StoreError, of_person
 from corral.domain import states
 from corral.domain.errors import UnavailableError
 from corral.domain.process_limits import DEFAULT_PROCESS_LIMITS, ProcessLimits
 from corral.domain.records import Agent, NewEvent, Team, Who
-from corral.ports.store import Change, Entry, Item, LogSize, Store
+from corral.ports.store import Change, Entry, Item, LogSize, Oldest, Store
 
 Open = Callable[[], Awaitable[Store]]
 ME, OTHER = Who(user="me", uid=1000), Who(user="you", uid=1001)
@@ -350,14 +350,70 @@ def test_the_log_is_read_after_a_revision_and_ends_where_it_was_cut(open_store: 
         assert await store.log(after=6, limit=2) == entries[4:6]
         assert await store.log(after=0, team="shop", topic="t") == [entry for entry in entries if entry.team == "shop"]
         assert await store.log(after=0, topic="u") == []
-        assert await store.log_size() == LogSize(9, 9)
+        assert await store.log_sizes() == {"": LogSize(9, 9)}
         for wanted, revision in (((0, 0), 0), ((1, 0), 0), ((3, 0), 4), ((0, 5), 8), ((2, 4), 6), ((99, 0), 16)):
-            assert await store.oldest_in_log(LogSize(*wanted)) == revision, wanted
-        await store.commit(change(trim_log=5))
+            assert (await store.oldest_in_log("", LogSize(*wanted))).revision == revision, wanted
+        await store.commit(change(trim_log=[("", 5)]))
         assert await store.log(after=-1) == entries[3:]
-        assert await store.log_size() == LogSize(6, 6)
-        await store.commit(change(trim_log=99))
-        assert (await store.log_size(), await store.oldest_in_log(LogSize(1, 1))) == (LogSize(0, 0), 0)
+        assert await store.log_sizes() == {"": LogSize(6, 6)}
+        await store.commit(change(trim_log=[("", 99)]))
+        assert (await store.log_sizes(), await store.oldest_in_log("", LogSize(1, 1))) == ({}, Oldest(0, LogSize(), {}))
         await store.close()
 
     asyncio.run(scenario())
+
+
+def test_the_log_is_cut_person_by_person(open_store: Open) -> None:
+    async def scenario() -> None:
+        store = await open_store()
+        entries = [
+            Entry(number, "shop" if number % 3 else "mill", "t", 1.0, b"x" * number, person)
+            for number, person in enumerate(("ann", "ben", "ben", "", "ann", "ben", "ben"), 1)
+        ]
+        await store.commit(change(log=entries))
+        assert await store.log(after=0) == entries
+        assert await store.log_sizes() == {"": LogSize(1, 4), "ann": LogSize(2, 6), "ben": LogSize(4, 18)}
+        assert await store.oldest_in_log("ben", LogSize(3, 0)) == Oldest(6, LogSize(3, 11), {"shop": 2, "mill": 6})
+        assert await store.oldest_in_log("ann", LogSize(0, 1)) == Oldest(1, LogSize(1, 1), {"shop": 1})
+        assert await store.oldest_in_log("eve", LogSize(1, 1)) == Oldest(0, LogSize(), {})
+        await store.commit(change(trim_log=[("ben", 6), ("ann", 1)]))
+        assert await store.log(after=0) == [entries[3], entries[4], entries[6]]
+        await store.commit(change(trim_log=[("", 99)]))
+        assert await store.log(after=0) == [entries[4], entries[6]]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_log_of_an_earlier_version_is_nobodys(own_directory: Path) -> None:
+    path = str(own_directory / "store.db")
+    before, after = Entry(1, "shop", "t", 1.0, b"old"), Entry(2, "shop", "t", 2.0, b"new", "ann")
+
+    async def kept(entry: Entry) -> list[Entry]:
+        store = await SqliteStore.open(path)
+        await store.commit(change(log=[entry]))
+        entries = await store.log(after=0)
+        await store.close()
+        return entries
+
+    asyncio.run(kept(before))
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("DROP INDEX log_by_person")
+        db.execute("ALTER TABLE log DROP COLUMN person")
+        db.execute("PRAGMA user_version = 4")
+    assert asyncio.run(kept(after)) == [before, after]
+
+
+def test_entries_of_a_person_are_found_without_looking_at_those_of_others(own_directory: Path) -> None:
+    path = str(own_directory / "store.db")
+
+    async def made() -> None:
+        await (await SqliteStore.open(path)).close()
+
+    asyncio.run(made())
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        for person, way in (("ann", "USING INDEX log_by_person (person=?"), ("", "USING INTEGER PRIMARY KEY")):
+            plan = db.execute(
+                f"EXPLAIN QUERY PLAN DELETE FROM log WHERE {of_person(person)} AND revision <= 7", (person,)
+            )
+            assert way in plan.fetchall()[0][3]

@@ -288,7 +288,7 @@ def test_the_log_is_bounded_and_whoever_asks_for_what_is_gone_is_told(
             revision = ledger.next_revision()
             ledger.next_revision()  # of something that is in no log
             await ledger.write(change(log=[Entry(revision, "shop", "t", 0.0, str(number).encode())]))
-            assert (await store.log_size()).entries < 16
+            assert (await store.log_sizes())[""].entries < 16
         with pytest.raises(RefusedError, match="not kept any more"):
             await ledger.after(0, team="shop", topic="t")
         last = (await store.log(after=0))[0].revision

@@ -1,4 +1,4 @@
--- Version 4. The store is owned by one daemon; nobody else opens it.
+-- Version 5. The store is owned by one daemon; nobody else opens it.
 
 CREATE TABLE IF NOT EXISTS meta (
     name  TEXT PRIMARY KEY,
@@ -33,11 +33,13 @@ CREATE TABLE IF NOT EXISTS journal_spans (
 INSERT OR IGNORE INTO journal_spans SELECT DISTINCT team, agent, seq >> 10 FROM journal;
 CREATE INDEX IF NOT EXISTS journal_spans_by_span ON journal_spans (span);
 
--- What others follow, by revision. Bounded: the oldest go.
+-- What others follow, by revision. Bounded: the oldest go, of those persons who have the most.
 CREATE TABLE IF NOT EXISTS log (
     revision INTEGER PRIMARY KEY,
     team     TEXT NOT NULL,
     topic    TEXT NOT NULL,
     time     REAL NOT NULL,
-    value    BLOB NOT NULL
+    value    BLOB NOT NULL,
+    person   TEXT NOT NULL DEFAULT ''
 );
+CREATE INDEX IF NOT EXISTS log_by_person ON log (person) WHERE person <> '';

@@ -16,13 +16,15 @@ from corral.adapters.sqlite.rows import STATEMENTS, write_rows
 from corral.adapters.worker import Worker
 from corral.domain.errors import CorralError, UnavailableError
 from corral.domain.records import Agent, Event, Team
-from corral.ports.store import Change, Entry, Item, LogSize, Snapshot
+from corral.ports.store import Change, Entry, Item, LogSize, Oldest, Snapshot
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 TEAM, AGENT = "team", "agent"
 
 _T = TypeVar("_T")
 _encode = msgspec.json.Encoder().encode
+#: A person's entries of the log. Where all are one person's, there is no index over them, and no other entries.
+_OF_PERSON, _OF_ALL = "person = ? AND person <> ''", "person = ?"
 
 
 class StoreError(CorralError):
@@ -85,7 +87,7 @@ class SqliteStore:
 
         def work() -> list[Entry]:
             rows = self._db.execute(
-                "SELECT revision, team, topic, time, value FROM log"
+                "SELECT revision, team, topic, time, value, person FROM log"
                 " WHERE revision > :after AND (:team = '' OR team = :team) AND (:topic = '' OR topic = :topic)"
                 " ORDER BY revision LIMIT :limit",
                 {"after": after, "team": team, "topic": topic, "limit": limit},
@@ -94,27 +96,33 @@ class SqliteStore:
 
         return await self._run(work)
 
-    async def log_size(self) -> LogSize:
-        """See `Store.log_size`."""
+    async def log_sizes(self) -> dict[str, LogSize]:
+        """See `Store.log_sizes`."""
 
-        def work() -> LogSize:
-            return LogSize(*self._db.execute("SELECT count(*), ifnull(sum(length(value)), 0) FROM log").fetchone())
+        def work() -> dict[str, LogSize]:
+            rows = self._db.execute("SELECT person, count(*), sum(length(value)) FROM log GROUP BY person")
+            return {person: LogSize(entries, size) for person, entries, size in rows}
 
         return await self._run(work)
 
-    async def oldest_in_log(self, size: LogSize) -> int:
+    async def oldest_in_log(self, person: str, size: LogSize) -> Oldest:
         """See `Store.oldest_in_log`."""
 
-        def work() -> int:
+        def work() -> Oldest:
             revision, entries, total = 0, 0, 0
-            rows = self._db.execute("SELECT revision, length(value) FROM log ORDER BY revision")
+            teams: dict[str, int] = {}
+            rows = self._db.execute(
+                f"SELECT revision, team, length(value) FROM log WHERE {of_person(person)} ORDER BY revision",  # noqa: S608 - ours # nosec B608
+                (person,),
+            )
             while entries < size.entries or total < size.bytes:
                 row = rows.fetchone()
                 if row is None:
                     break
-                revision, entries, total = row[0], entries + 1, total + row[1]
+                revision, entries, total = row[0], entries + 1, total + row[2]
+                teams[row[1]] = revision
             rows.close()
-            return int(revision)
+            return Oldest(revision, LogSize(entries, total), teams)
 
         return await self._run(work)
 
@@ -180,6 +188,7 @@ class SqliteStore:
                     "use that newer version; nothing was changed",
                 )
             if version < SCHEMA_VERSION:
+                _add_columns(db)
                 db.executescript((files("corral.adapters.sqlite") / "schema.sql").read_text())
                 db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             self.instance = self._secret(db, "instance", 6).hex()
@@ -223,8 +232,20 @@ class SqliteStore:
             ) from error
 
 
+def of_person(person: str) -> str:
+    """What the entries of a person in the log have in common, such that they are found without looking at others."""
+    return _OF_PERSON if person else _OF_ALL
+
+
 def _agent_key(key: tuple[str, str]) -> str:
     return "/".join(key)
+
+
+def _add_columns(db: sqlite3.Connection) -> None:
+    """Give the tables of an earlier version the columns that they lack: all else the schema says of what there is."""
+    columns = {name for _, name, *_ in db.execute("PRAGMA table_info(log)")}
+    if columns and "person" not in columns:
+        db.execute("ALTER TABLE log ADD COLUMN person TEXT NOT NULL DEFAULT ''")
 
 
 def _apply(db: sqlite3.Connection, changes: Sequence[Change]) -> None:
@@ -234,10 +255,16 @@ def _apply(db: sqlite3.Connection, changes: Sequence[Change]) -> None:
     drop = [at for at, value in records.items() if value is None]
     write_rows(db, "INSERT OR REPLACE INTO records {rows}", put)
     write_rows(db, "DELETE FROM records WHERE (kind, key) IN ({rows})", drop)
-    log = [(one.revision, one.team, one.topic, one.time, one.value) for change in changes for one in change.log]
-    write_rows(db, "INSERT INTO log (revision, team, topic, time, value) {rows}", log)
-    if trim := max((change.trim_log for change in changes), default=0):
-        db.execute("DELETE FROM log WHERE revision <= ?", (trim,))
+    log = [
+        (one.revision, one.team, one.topic, one.time, one.value, one.person) for change in changes for one in change.log
+    ]
+    write_rows(db, "INSERT INTO log (revision, team, topic, time, value, person) {rows}", log)
+    for change in changes:
+        for person, revision in change.trim_log:
+            db.execute(
+                f"DELETE FROM log WHERE {of_person(person)} AND revision <= ?",  # noqa: S608 - ours # nosec B608
+                (person, revision),
+            )
 
 
 def _records(changes: Sequence[Change]) -> dict[tuple[str, str], bytes | None]:
