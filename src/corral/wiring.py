@@ -134,6 +134,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.service.send_work import SendWork
     from corral.service.sends import Sends
     from corral.service.sessions import Sessions
+    from corral.service.shares import Shares
     from corral.service.stats import Stats
     from corral.service.tasks import Tasks
     from corral.service.topics import Topics
@@ -189,7 +190,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             shared = await shared_of(context, group, lambda uid, but: server.hang_up(uid, but))
         network = await open_network(context, shared, audit)
         members = None if shared is None else shared.members
-        ledger = Ledger(store, among(members))
+        ledger = Ledger(store, Shares(among(members)))
         kv = Kv(context, ledger)
         waits = Waits()
         leases = LeaseService(context, ledger, waits)

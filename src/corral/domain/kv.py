@@ -6,6 +6,7 @@ revision that it has seen, 0 for one that it has not seen. If one of them is ano
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +18,8 @@ LARGEST_VALUE = 1 << 20
 MOST_IN_ONE, MOST_KEYS = 128, 100_000
 #: Of all values of a team together: they are in memory.
 MOST_BYTES = 64 << 20
+#: What a value weighs in a share, besides its key and what it is.
+_WEIGHT_OF_ONE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Value:
     by: str
     #: Unix seconds.
     time: float
+    #: In whose share it counts (`shares`): of whoever put it there.
+    person: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +51,13 @@ class Transaction:
 class Values:
     """The values of one team."""
 
-    def __init__(self, values: Mapping[str, Value] | None = None) -> None:
+    def __init__(self, values: Mapping[str, Value] | None = None, taken: Counter[str] | None = None) -> None:
+        """`taken` counts, for several teams, what the values of each person weigh."""
         self._values = dict(values or {})
         self._bytes = sum(len(one.value) for one in self._values.values())
+        self._taken = Counter[str]() if taken is None else taken
+        for key, value in self._values.items():
+            self._taken[value.person] += weight_of(key, value.value)
 
     def get(self, key: str) -> Value:
         """The value of a key, or `NotFoundError`."""
@@ -62,7 +71,15 @@ class Values:
         """Keys that begin so, in their order, with their values."""
         return sorted((key, value) for key, value in self._values.items() if key.startswith(prefix))
 
-    def transact(self, transaction: Transaction, revision: int, by: str, time: float) -> dict[str, Value | None]:
+    def growth(self, transaction: Transaction, person: str) -> int:
+        """By how much a person's values would weigh more."""
+        put = sum(weight_of(key, value) for key, value in transaction.puts.items())
+        gone = [(key, self._values.get(key)) for key in (*transaction.puts, *transaction.drops)]
+        return put - sum(weight_of(key, one.value) for key, one in gone if one is not None and one.person == person)
+
+    def transact(
+        self, transaction: Transaction, revision: int, by: str, time: float, person: str = ""
+    ) -> dict[str, Value | None]:
         """Do all of it, or raise and do nothing. What changed: new values, and None for a key that is gone.
 
         A key that is dropped and was not there is no change.
@@ -77,7 +94,7 @@ class Values:
         for key, value in transaction.puts.items():
             known = self._values.get(key)
             created = known.created if known is not None else revision
-            changed[key] = Value(value, revision, created, by, time)
+            changed[key] = Value(value, revision, created, by, time, person)
         new = sum(value is not None and key not in self._values for key, value in changed.items())
         gone = sum(value is None for value in changed.values())
         if len(self._values) + new - gone > MOST_KEYS and new > gone:
@@ -90,6 +107,9 @@ class Values:
             )
         self._bytes += grown
         for key, now_it_is in changed.items():
+            for one, sign in ((self._values.get(key), -1), (now_it_is, 1)):
+                if one is not None:
+                    self._taken[one.person] += sign * weight_of(key, one.value)
             if now_it_is is None:
                 del self._values[key]
             else:
@@ -100,6 +120,11 @@ class Values:
         """By how many bytes the values get more if a key has this one, or none."""
         known = self._values.get(key)
         return (len(value.value) if value is not None else 0) - (len(known.value) if known is not None else 0)
+
+
+def weight_of(key: str, value: bytes) -> int:
+    """What a value weighs in a share: bytes, roughly."""
+    return len(key) + len(value) + _WEIGHT_OF_ONE
 
 
 def check(transaction: Transaction) -> None:

@@ -175,6 +175,11 @@ class Mail:
         """True if there is anything that it sent, or got and has not acked."""
         return bool(self._sent.get(party) or self._unacked.get(party))
 
+    def taken(self, person: str) -> int:
+        """What the messages weigh that count in a person's share and are not to be forgotten yet."""
+        share = self._shares.get(person, _Share())
+        return share.weight - share.finished_weight
+
     # Changing
 
     def send(self, message: Message) -> list[Message]:
@@ -185,8 +190,7 @@ class Mail:
         for party in message.recipients:
             self._check_room(party, message)
         person = message.person
-        share = self._shares.get(person, _Share())
-        if share.weight - share.finished_weight + message.weight > HEAVIEST:
+        if self.taken(person) + message.weight > HEAVIEST:
             raise RefusedError(
                 f"all messages {f'of {person} ' if person else ''}together have more than {HEAVIEST >> 20} MiB",
                 "ack those that are dealt with, with --agent TEAM/AGENT also those of an agent that is gone; corral "
@@ -213,6 +217,7 @@ class Mail:
         more = {"read_at": time} if state == ACKED and before.read_at is None else {}
         now = replace(before, state=state, note=note, **{at: time, **more})
         self._deliveries[number, party] = now
+        self._shares[message.person].weight += _weight_of_note(now)
         self._is_told(number, party)
         if state == ACKED:
             self._leave_mailbox(message, party)
@@ -236,6 +241,7 @@ class Mail:
         self._shares.setdefault(message.person, _Share()).weight += message.weight
         for party, delivery in known.items():
             self._deliveries[message.number, party] = delivery or Delivery()
+            self._shares[message.person].weight += _weight_of_note(self._deliveries[message.number, party])
             if delivery is None or delivery.state != ACKED:
                 self._unacked.setdefault(party, {})[message.number] = message
                 box = self._boxes.setdefault((party, message.person), _Box())
@@ -243,6 +249,10 @@ class Mail:
             if delivery is None or delivery.state == STORED:
                 self._untold.setdefault(party, {})[message.number] = message
         self._note_finish(message)
+
+    def _weight(self, message: Message) -> int:
+        """What it weighs, with what its recipients said about it."""
+        return message.weight + sum(_weight_of_note(delivery) for _, delivery in self.deliveries(message))
 
     def _is_told(self, number: int, party: str) -> None:
         untold = self._untold.get(party, {})
@@ -265,7 +275,7 @@ class Mail:
             self._finished[message.number] = max(acked)
             share = self._shares[message.person]
             share.finished[message.number] = None
-            share.finished_weight += message.weight
+            share.finished_weight += self._weight(message)
 
     def _check_room(self, party: str, message: Message) -> None:
         box, of_whom = (
@@ -288,8 +298,8 @@ class Mail:
             del self._keys[message.sender, message.key]
         share = self._shares[message.person]
         del share.finished[number]
-        share.weight -= message.weight
-        share.finished_weight -= message.weight
+        weight = self._weight(message)
+        share.weight, share.finished_weight = share.weight - weight, share.finished_weight - weight
         sent = self._sent[message.sender]
         del sent[number]
         if not sent:
@@ -297,6 +307,10 @@ class Mail:
         for party in message.recipients:
             del self._deliveries[number, party]
         return message
+
+
+def _weight_of_note(delivery: Delivery) -> int:
+    return len(delivery.note.encode())
 
 
 def check(message: Message) -> None:

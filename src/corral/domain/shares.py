@@ -13,6 +13,8 @@ from corral.domain.errors import RefusedError
 
 #: Ports that agents have in their blocks: a fifth of those that blocks are usually cut from.
 PORTS = 2000
+#: Bytes of messages that are not acked, of values and of tasks together: they are in the memory of the daemon.
+BYTES = 256 << 20
 
 
 def no_ports_left(person: str, has: int, block: int) -> RefusedError:
@@ -22,6 +24,15 @@ def no_ports_left(person: str, has: int, block: int) -> RefusedError:
         "is more than is left",
         "corral rm, or corral down, frees those of agents that are not needed; so do smaller blocks below [ports], "
         "down to 10 ports",
+    )
+
+
+def no_room_left(person: str, has: int) -> RefusedError:
+    """What is said of something that is to be kept, because enough of its person's is."""
+    return RefusedError(
+        f"messages, values and tasks of {person} have {has} bytes; one person's may have {BYTES} on this host",
+        "ack messages (corral msg ls --sent), remove values (corral kv rm) and tasks (corral task rm) that are not "
+        "needed; those of a team that is down are there when it is up again",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from corral.domain.task_records import (
@@ -25,7 +26,8 @@ _MOST_OBSTACLES = 100
 class Books:
     """Tasks, with all that follows from them kept in order. What becomes of a task is decided elsewhere."""
 
-    def __init__(self, tasks: Iterable[Task] = ()) -> None:
+    def __init__(self, tasks: Iterable[Task] = (), taken: Counter[str] | None = None) -> None:
+        """`taken` counts, for several teams, what the tasks weigh that each person has added."""
         self._tasks: dict[int, Task] = {}
         #: Task that is not done → tasks that are not done and need it.
         self._needed_by: dict[int, set[int]] = {}
@@ -36,6 +38,7 @@ class Books:
         #: In the order in which they were closed.
         self._closed: dict[str, dict[int, None]] = {DONE: {}, DEAD: {}}
         self._bytes = 0
+        self._taken = Counter[str]() if taken is None else taken
         # What closed last comes last; and all are there before it is looked at what each needs.
         for task in sorted(tasks, key=lambda one: one.revision):
             self._remember(task)
@@ -119,6 +122,7 @@ class Books:
     def _remember(self, task: Task) -> None:
         before = self._tasks.get(task.number)
         self._bytes += task.size - (before.size if before is not None else 0)
+        self._taken[task.person] += task.weight - (before.weight if before is not None else 0)
         self._tasks[task.number] = task
         if task.key:
             self._keys[task.key] = task.number
@@ -153,6 +157,7 @@ class Books:
         task = self._tasks.pop(number)
         self._untie(task)
         self._bytes -= task.size
+        self._taken[task.person] -= task.weight
         for closed in self._closed.values():
             closed.pop(number, None)
         self._line.remove(number)

@@ -34,6 +34,9 @@ DEFAULT_BACKOFF, LONGEST_BACKOFF = 5.0, 3600.0
 SHORTEST_TTL, DEFAULT_TTL, LONGEST_TTL = 1.0, 60.0, 86400.0
 _LONGEST_NUMBER = 18
 
+#: What a task weighs in a share besides what is said in it.
+WEIGHT_OF_ONE = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -122,6 +125,11 @@ class Task:
     def size(self) -> int:
         """About how many bytes it takes."""
         return len(self.title) + len(self.body) + len(self.result) + sum(len(note.text) for note in self.notes)
+
+    @property
+    def weight(self) -> int:
+        """What it costs in a share to keep it: bytes, roughly."""
+        return self.size + WEIGHT_OF_ONE
 
     @property
     def rest(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 
 import msgspec
@@ -53,9 +54,12 @@ class Kv:
         self._now = context.now
         self._ledger = ledger
         self._teams: dict[str, Values] = {}
+        #: By person, what those of all teams weigh.
+        self._taken = Counter[str]()
         #: By team, the last revision that was decided: it may be on its way to the disk.
         self._decided: dict[str, int] = {}
         ledger.keep(self._read)
+        ledger.shares.count(lambda person: self._taken[person])
 
     async def _read(self) -> Callable[[], None]:
         found: dict[str, dict[str, Value]] = {}
@@ -64,7 +68,8 @@ class Kv:
             found.setdefault(team, {})[key] = msgspec.msgpack.decode(item.value, type=Value)
 
         def put() -> None:
-            self._teams = {team: Values(values) for team, values in found.items()}
+            self._taken = Counter()
+            self._teams = {team: Values(values, self._taken) for team, values in found.items()}
 
         return put
 
@@ -95,14 +100,15 @@ class Kv:
     async def transact(self, who: Who, team: Team, transaction: Transaction) -> tuple[int, list[str]]:
         """Do all of it, or nothing; when it is on the disk, its revision and the keys that it changed."""
         revision, now, by = self._ledger.next_revision(), self._now(), who.agent or who.user
+        values, person = self._of(team), self._ledger.shares.person_of(who.user)
         try:
-            changed = self._of(team).transact(transaction, revision, by, now)
+            self._ledger.shares.check(person, values.growth(transaction, person))
+            changed = values.transact(transaction, revision, by, now, person)
         except RefusedError:
             await self._holds(team)
             raise
         self._decided[team.name] = revision
         keys = {key: f"{team.name}/{key}" for key in changed}
-        person = self._ledger.person_of(who.user)
         told = _Told(by, [Changed(key=key, value=value.value if value else None) for key, value in changed.items()])
         data: dict[str, object] = {"keys": list(keys), "revision": revision}
         await self._ledger.write(
@@ -149,7 +155,7 @@ class Kv:
         return found, cursor
 
     def _of(self, team: Team) -> Values:
-        return self._teams.setdefault(team.name, Values())
+        return self._teams.setdefault(team.name, Values(taken=self._taken))
 
 
 def _seen(entry: Entry, prefix: str) -> Seen | None:

@@ -17,7 +17,7 @@ from corral.domain.records import SUPERVISOR
 from corral.domain.shares import given_up
 from corral.ports.store import Change, Entry, Item, LogSize, Oldest, Store
 from corral.service.following import Place
-from corral.service.ownership import PersonOf, one_person
+from corral.service.shares import Shares
 from corral.service.unexpected import not_written
 
 _KIND, _KEY = "ledger", "revision"
@@ -40,10 +40,10 @@ Read = Callable[[], Awaitable[Callable[[], None]]]
 class Ledger:
     """The way of every decision to the disk."""
 
-    def __init__(self, store: Store, person_of: PersonOf = one_person) -> None:
-        """`person_of` says in whose share counts what is written for an OS user."""
+    def __init__(self, store: Store, shares: Shares | None = None) -> None:
         self._store = store
-        self.person_of = person_of
+        #: In which counts what is written; without them, all is one person's.
+        self.shares = shares or Shares()
         self._states: list[Read] = []
         self._revision = 0
         self._settled = 0

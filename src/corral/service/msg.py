@@ -46,6 +46,7 @@ class Msg:
         self._arrivals: dict[str, set[asyncio.Event]] = {}
         self._background = Background()
         ledger.keep(self._read)
+        ledger.shares.count(lambda person: self._mail.taken(person))
 
     async def _read(self) -> Callable[[], None]:
         messages = [msgspec.msgpack.decode(item.value, type=Message) for item in await self._store.items(_MESSAGE)]
@@ -143,9 +144,10 @@ class Msg:
             subject=subject,
             reply_to=reply_to,
             key=key,
-            person=self._ledger.person_of(user or who.user),
+            person=self._ledger.shares.person_of(user or who.user),
             time=now,
         )
+        self._ledger.shares.check(message.person, message.weight)
         forgotten = self._mail.send(message)
         people = []
         # Corral itself writes as nobody whom one could answer.

@@ -133,7 +133,7 @@ class PortBlocks:
         in the answer: `nothing_left` says why. They count in the share of the person whose OS user is `user`, whose
         team it is. What is wanted must not be running.
         """
-        person = self._ledger.person_of(user)
+        person = self._ledger.shares.person_of(user)
         if survey is None:
             survey = await self._surveyed(team, pool, [])
         while True:
@@ -146,7 +146,7 @@ class PortBlocks:
 
     def nothing_left(self, user: str, pool: Pool) -> RefusedError:
         """Why there is no block of this pool for one more agent of a team of this OS user."""
-        person = self._ledger.person_of(user)
+        person = self._ledger.shares.person_of(user)
         has = self._blocks.weight(person)
         if person and has + weight_of(pool.block) > shares.PORTS:
             return shares.no_ports_left(person, has, pool.block)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,18 @@ from corral.background import Background
 from corral.domain import states
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, WrongUseError
 from corral.domain.records import SUPERVISOR, Agent, NewEvent, Team, Who
-from corral.domain.task_records import DEAD, DEFAULT_TTL, DELAYED, OPEN, Claim, NewTask, Task, check_labels, check_ttl
+from corral.domain.task_records import (
+    DEAD,
+    DEFAULT_TTL,
+    DELAYED,
+    OPEN,
+    WEIGHT_OF_ONE,
+    Claim,
+    NewTask,
+    Task,
+    check_labels,
+    check_ttl,
+)
 from corral.domain.tasks import Backlog, Changed, Moment
 from corral.domain.waits import Waits
 from corral.ports.store import Change, Item
@@ -67,10 +79,13 @@ class Tasks:
         self._now = context.now
         self._ledger = ledger
         self._teams: dict[str, Backlog] = {}
+        #: By who added them, as an OS user: what the tasks of all teams weigh.
+        self._taken = Counter[str]()
         self._waiters = Waiters(self._of, waits)
         self._background = Background()
         self._clock = TaskClock(is_alive=self._is_alive, lapse=self._on_lapse, rested=self._on_rested)
         ledger.keep(self._read)
+        ledger.shares.count(self._taken_by)
 
     async def _read(self) -> Callable[[], None]:
         found: dict[str, list[Task]] = {}
@@ -78,7 +93,8 @@ class Tasks:
             found.setdefault(item.key.partition("/")[0], []).append(_decode(item.value))
 
         def put() -> None:
-            self._teams = {team: Backlog(tasks) for team, tasks in found.items()}
+            self._taken = Counter()
+            self._teams = {team: Backlog(tasks, self._taken) for team, tasks in found.items()}
             self._clock.follow_only((team, task) for team, backlog in self._teams.items() for task in backlog)
             # Not at once: what is decided while states are being put in place would be lost with them.
             asyncio.get_running_loop().call_soon(self._waiters.tell_all)
@@ -121,6 +137,8 @@ class Tasks:
 
     async def add(self, who: Who, team: Team, new: NewTask) -> tuple[str, bool]:
         """The id of the task when it is on the disk, and whether it is new: with a key it may have been there."""
+        if self._of(team.name).known(new) is None:
+            self._must_have_room(who.user, len(new.title) + len(new.body) + WEIGHT_OF_ONE)
         moment = self._moment(who)
         changed = self._of(team.name).add(new, moment, who.user)
         task = changed.task
@@ -209,6 +227,7 @@ class Tasks:
 
     async def renew(self, who: Who, team: Team, task: str, token: int, *, note: str = "") -> Seen:
         """The claim holds for its whole time again. Raises `RefusedError` if it is over."""
+        self._must_fit(team.name, task, note)
         changed = self._of(team.name).renew(task, token, self._moment(who), note)
         self._clock.renew(team.name, changed.task.number)
         if changed.is_change:
@@ -229,6 +248,7 @@ class Tasks:
 
     async def fail(self, who: Who, team: Team, task: str, token: int, *, note: str = "", final: bool = False) -> Seen:
         """The attempt failed: it is tried again, or dead. Raises `RefusedError` if the claim is over."""
+        self._must_fit(team.name, task, note)
         changed = self._of(team.name).fail(task, token, self._moment(who), note, final=final)
         events = _and_death(_about("task.failed", team.name, changed, "failed"), changed)
         await self._write(who, team.name, changed, *events)
@@ -239,6 +259,7 @@ class Tasks:
         return await self._release(who, team.name, task, token, note)
 
     async def _release(self, who: Who, team: str, task: str, token: int | None, note: str) -> Seen:
+        self._must_fit(team, task, note)
         changed = self._of(team).release(task, token, self._moment(who), note)
         await self._write(who, team, changed, _about("task.released", team, changed))
         return self._seen(team, changed.task)
@@ -319,7 +340,22 @@ class Tasks:
         )
 
     def _of(self, team: str) -> Backlog:
-        return self._teams.setdefault(team, Backlog())
+        return self._teams.setdefault(team, Backlog(taken=self._taken))
+
+    # Shares
+
+    def _taken_by(self, person: str) -> int:
+        person_of = self._ledger.shares.person_of
+        return sum(weight for user, weight in self._taken.items() if person_of(user) == person)
+
+    def _must_have_room(self, user: str, more: int) -> None:
+        """`RefusedError` if the share of who added a task, or adds it, has no room for so much more of it."""
+        self._ledger.shares.check(self._ledger.shares.person_of(user), more)
+
+    def _must_fit(self, team: str, task: str, note: str) -> None:
+        """The same for a note about a task that stays. What is said of one that is done goes by itself with it."""
+        if note:
+            self._must_have_room(self._of(team).get(task).person, len(note))
 
 
 def _event(event: str, team: str, agent: str, data: dict[str, object], outcome: str = "ok") -> NewEvent:

@@ -66,7 +66,7 @@ class Topics:
         check_name(topic)
         check_entry(data)
         revision, now = self._ledger.next_revision(), self._now()
-        told, person = _Told(who.agent or who.user, data), self._ledger.person_of(who.user)
+        told, person = _Told(who.agent or who.user, data), self._ledger.shares.person_of(who.user)
         about: dict[str, object] = {"topic": topic, "revision": revision, "bytes": len(data)}
         await self._ledger.write(
             Change(

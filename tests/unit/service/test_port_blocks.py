@@ -20,6 +20,7 @@ from corral.service.context import Context
 from corral.service.ledger import Ledger
 from corral.service.ownership import PersonOf, one_person
 from corral.service.port_blocks import PortBlocks
+from corral.service.shares import Shares
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
 from tests.support.records import AGENT, PERSON, TEAM
@@ -64,7 +65,7 @@ async def daemon(
     supervisor = Supervisor(registry, connect, lambda: 0.0)
     places = Places(str(directory), str(directory))
     context = Context(registry=registry, supervisor=supervisor, store=disk, places=places, now=lambda: 0.0)
-    ledger = Ledger(disk, person_of)
+    ledger = Ledger(disk, Shares(person_of))
     ports = PortBlocks(context, ledger)
     await ledger.load()
     await ports.settle()

@@ -11,15 +11,20 @@ from typing import cast
 import pytest
 
 from corral.domain import msg as mailboxes
+from corral.domain import shares
 from corral.domain.errors import RefusedError
 from corral.domain.kv import Transaction
 from corral.domain.records import SUPERVISOR, Team, Who
+from corral.domain.task_records import NewTask
 from corral.domain.waits import Waits
 from corral.service import ledger as ledgers
 from corral.service.context import Context
 from corral.service.kv import Kv
 from corral.service.ledger import Ledger
 from corral.service.msg import Msg
+from corral.service.ownership import one_person
+from corral.service.shares import Shares
+from corral.service.tasks import Tasks, Wanted
 from corral.service.topics import Limits, Page, Topics
 from corral.supervise.registry import Registry
 from tests.support.records import TEAM
@@ -37,8 +42,9 @@ class Daemon:
         registry = Registry(disk, lambda: 1.0, "/nowhere")
         context = cast(Context, SimpleNamespace(store=disk, registry=registry, now=lambda: 1.0))
         self.disk = disk
-        self.ledger = Ledger(disk, lambda user: "ben" if user == "ben-agents" else user)
+        self.ledger = Ledger(disk, Shares(lambda user: "ben" if user == "ben-agents" else user))
         self.kv, self.topics = Kv(context, self.ledger), Topics(context, self.ledger)
+        self.tasks = Tasks(context, self.ledger, Waits())
         self.msg = Msg(context, self.ledger, Waits(), "corral")
 
 
@@ -50,6 +56,7 @@ async def daemon(directory: Path) -> AsyncIterator[Daemon]:
     try:
         yield one
     finally:
+        one.tasks.end()
         await disk.close()
 
 
@@ -147,5 +154,84 @@ def test_who_writes_into_the_team_of_another_drops_what_that_one_wrote_first(
             await read(one, ANNS, bens[0])
         assert caught.value.remedy.endswith(f"follow from revision {bens[-1]} on")
         assert await read(one, ANNS, bens[-1]) == [b"ann"] * 4
+
+    play(tmp_path, act)
+
+
+def put(key: str, size: int) -> Transaction:
+    return Transaction(puts={key: b"x" * size})
+
+
+def test_what_is_kept_for_a_person_has_one_share_in_all_teams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "BYTES", 10_000)
+    other = replace(BENS, name="mill-2")
+
+    async def fill(one: Daemon) -> None:
+        await one.kv.transact(BEN, BENS, put("k", 2000))
+        await one.kv.transact(BENS_AGENT, other, put("k", 2000))
+        await one.tasks.add(BENS_AGENT, BENS, NewTask(title="x", body="x" * 1000))
+        await one.msg.send(BEN, "ben", ["mill/b"], "x" * 2500)
+
+    async def look(one: Daemon) -> None:
+        for refused in (
+            one.kv.transact(BEN, other, put("k2", 1000)),
+            one.tasks.add(BEN, other, NewTask(title="x", body="x" * 500)),
+            one.msg.send(BENS_AGENT, "mill/b", ["ann"], "x" * 1000),
+        ):
+            with pytest.raises(RefusedError, match="messages, values and tasks of ben have 9"):
+                await refused
+        # Nobody else is short of anything, also in the same team; and what is there can be replaced, and goes.
+        await one.kv.transact(ANN, BENS, put("anns", 5000))
+        await one.kv.transact(BEN, BENS, put("k", 2000))
+        await one.kv.transact(ANN, BENS, put("k", 2000))
+        await one.tasks.add(BEN, other, NewTask(title="x", body="x" * 500))
+        with pytest.raises(RefusedError, match="of ann have 7"):
+            await one.kv.transact(ANN, ANNS, put("k", 3000))
+
+    play(tmp_path, fill, look)
+
+
+def test_what_is_not_kept_any_more_counts_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "BYTES", 10_000)
+
+    async def act(one: Daemon) -> None:
+        for _ in range(5):
+            await one.kv.transact(BEN, BENS, put("k", 9000))
+            await one.kv.transact(BEN, BENS, Transaction(drops=["k"]))
+            task, _ = await one.tasks.add(BEN, BENS, NewTask(title="x", body="x" * 8000))
+            await one.tasks.remove(BEN, BENS, task, force=True)
+            message = await one.msg.send(BEN, "ben", ["mill/b"], "x" * 9000)
+            await one.msg.ack(BENS_AGENT, "mill/b", message.number)
+
+    play(tmp_path, act)
+
+
+def test_notes_of_a_task_count_and_to_finish_it_is_never_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares, "BYTES", 2000)
+
+    async def act(one: Daemon) -> None:
+        await one.tasks.add(BEN, BENS, NewTask(title="x"))
+        claimed = (await one.tasks.claim(BEN, BENS, Wanted())).task
+        await one.tasks.renew(BEN, BENS, claimed.id, claimed.token, note="n" * 900)
+        for say in (one.tasks.renew, one.tasks.fail, one.tasks.release):
+            with pytest.raises(RefusedError, match="tasks of ben have 1925 bytes"):
+                await say(BEN, BENS, claimed.id, claimed.token, note="n" * 900)
+        await one.tasks.renew(BEN, BENS, claimed.id, claimed.token)
+        done = await one.tasks.done(BEN, BENS, claimed.id, claimed.token, result="r" * 900, note="n" * 900)
+        assert done.state == "done"
+
+    play(tmp_path, act)
+
+
+def test_where_all_is_one_persons_there_are_no_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shares, "BYTES", 100)
+
+    async def act(one: Daemon) -> None:
+        one.ledger.shares.person_of = one_person
+        await one.kv.transact(BEN, BENS, put("k", 2000))
+        await one.msg.send(BEN, "ben", ["mill/b"], "x" * 3000)
+        await one.tasks.add(BEN, BENS, NewTask(title="x", body="x" * 1000))
 
     play(tmp_path, act)
