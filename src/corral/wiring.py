@@ -100,6 +100,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.domain.waits import Waits
     from corral.peer import user_name
     from corral.service.agent_hooks import AgentHooks
+    from corral.service.agent_room import AgentRoom
     from corral.service.agents import Agents
     from corral.service.belongings import Belongings
     from corral.service.callers import Callers
@@ -206,7 +207,8 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         hooks.on_words = send_work.heard
         book, checks = MergeBook(context, ledger), MergeChecks(registry, leases)
         merge_work = MergeWork(context, book, checks, MergeLetters(msg))
-        fork = Fork(context, ports)
+        room = AgentRoom(registry, among(members))
+        fork = Fork(context, ports, room)
         agents = Agents(context, ports)
         inbox = InboxService(context, ledger, answers_through(sends))
         inbox_watch = InboxWatch(context, inbox, book)
@@ -230,7 +232,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             started_at=time.time(),
             registry=registry,
             supervisor=supervisor,
-            up=Up(context, ports, book, fork, None if members is None else members.person_of),
+            up=Up(context, ports, book, fork, room, None if members is None else members.person_of),
             down=Down(context, ports, Belongings(leases, tasks, msg), merge_work),
             agents=agents,
             fork=fork,

@@ -11,10 +11,21 @@ from collections.abc import Mapping
 
 from corral.domain.errors import RefusedError
 
-#: Ports that agents have in their blocks: a fifth of those that blocks are usually cut from.
+#: Agents of one's teams, whatever they do: each is asked about, listed and looked after.
+AGENTS = 200
+#: Ports that agents have in their blocks: as many as so many agents usually have, a fifth of those that blocks are
+#: usually cut from.
 PORTS = 2000
 #: Bytes of messages that are not acked, of values and of tasks together: they are in the memory of the daemon.
 BYTES = 256 << 20
+
+
+def too_many_agents(person: str, has: int, more: int) -> RefusedError:
+    """What is said of agents that are not made, because their person has enough of them."""
+    return RefusedError(
+        f"teams of {person} have {has} agents, and may have {AGENTS} on this host: there is no room for {more} more",
+        "corral rm, or corral down, makes room; corral up NAME … starts some of a file's",
+    )
 
 
 def no_ports_left(person: str, has: int, block: int) -> RefusedError:

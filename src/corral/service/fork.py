@@ -21,6 +21,7 @@ from corral.domain.spec import WORKTREE
 from corral.ports.conversations import ForkPoint
 from corral.ports.keeper import Keeper
 from corral.service import worktrees
+from corral.service.agent_room import AgentRoom
 from corral.service.context import Context
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
@@ -54,8 +55,9 @@ class Forked:
 class Fork:
     """The use case."""
 
-    def __init__(self, context: Context, ports: PortBlocks) -> None:
+    def __init__(self, context: Context, ports: PortBlocks, room: AgentRoom) -> None:
         self._ports = ports
+        self._room = room
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._context = context
@@ -70,12 +72,15 @@ class Fork:
             await may_go_on()
             source = self._registry.agent(team, source.name)
             forks.check_name(name, self._registry.agents.get((team, name)))
+            owner = self._registry.teams[team].user
+            self._room.check(owner, team, [name])
             await self._supervisor.be_certain(team)
             keeper = await self._supervisor.keepers.of(team).open()
             session, notes = await self._conversation(source)
             point, work = await self._point(keeper, source)
             record = self._record(source, name, prompt, session)
-            await self._declare(who, record, point)
+            with self._room.taken(owner, team, [name]):
+                await self._declare(who, record, point)
             tell(Progress(agent=name, step="workspace", detail=record.workspace, of=1))
             try:
                 branch, more = await self._prepare(who, keeper, source, record, point)

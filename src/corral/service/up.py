@@ -16,6 +16,7 @@ from corral.domain.plan import Step
 from corral.domain.records import Who
 from corral.domain.repository import check as check_repository
 from corral.domain.spec import TeamSpec, fingerprints
+from corral.service.agent_room import AgentRoom
 from corral.service.context import Context
 from corral.service.fork import Fork
 from corral.service.merge_book import MergeBook
@@ -39,6 +40,7 @@ class Up:
         ports: PortBlocks,
         merges: MergeBook,
         forks: Fork,
+        room: AgentRoom,
         person_of: Callable[[str], str] | None = None,
     ) -> None:
         """`person_of` says whose an OS user is, on a shared server."""
@@ -46,6 +48,7 @@ class Up:
         self._person_of = person_of
         self._merges = merges
         self._forks = forks
+        self._room = room
         self._ports = ports
         self._registry = context.registry
         self._supervisor = context.supervisor
@@ -141,6 +144,7 @@ class Up:
             by_person=is_person(who.agent, who.uid),
         )
         start = [step.agent for step in steps if step.action in (plan.START, plan.RESTART)]
+        self._room.check(who.user, team.name, start)
         if start and dry_run:
             return self._result(team.name, steps, dry_run=True, notes=await self._look_first(team, start))
         work = UpWork(self._context, self._ports, who, team, prints, environment, tell, len(start))
@@ -153,7 +157,8 @@ class Up:
             notes = await adjust(self._context, who, team, prints, steps)
         adjusted = before is not None and before != self._registry.teams.get(team.name)
         if start:
-            await work.do(steps)
+            with self._room.taken(who.user, team.name, start):
+                await work.do(steps)
         if not dry_run:
             await work.keep_environments(self._left_stopped(team.name, steps))
         notes += work.notes

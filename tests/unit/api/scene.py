@@ -24,6 +24,7 @@ from corral.places import Places
 from corral.ports.keeper import Keeper
 from corral.service import send_answers
 from corral.service.agent_hooks import AgentHooks
+from corral.service.agent_room import AgentRoom
 from corral.service.agents import Agents
 from corral.service.audit import Audit
 from corral.service.authority import Authority
@@ -187,7 +188,8 @@ async def served(
     hooks = AgentHooks(context, ledger, leases, HookNotices(msg, sends, send_work))
     book, checks = MergeBook(context, ledger), MergeChecks(registry, leases)
     merge_work = MergeWork(context, book, checks, MergeLetters(msg))
-    fork = Fork(context, ports)
+    room = AgentRoom(registry)
+    fork = Fork(context, ports, room)
     agents = Agents(context, ports)
     inbox = InboxService(context, ledger, send_answers.through(sends))
     inbox_watch = InboxWatch(context, inbox, book)
@@ -200,7 +202,7 @@ async def served(
         started_at=0.0,
         registry=registry,
         supervisor=supervisor,
-        up=Up(context, ports, book, fork),
+        up=Up(context, ports, book, fork, room),
         down=Down(context, ports, Belongings(leases, tasks, msg), merge_work),
         agents=agents,
         fork=fork,
