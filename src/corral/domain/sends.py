@@ -7,7 +7,8 @@ Each agent gets one at a time, in the order in which they were sent. What is abo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from corral.domain.errors import NotFoundError, RefusedError
@@ -44,8 +45,10 @@ _COMMANDS = ("/", "!", "#", "@", "$", "?", "&")
 
 #: For one agent, so many may wait, and so many bytes of them.
 MOST_WAITING, MOST_WAITING_BYTES = 1000, 32 << 20
-#: Receipts that are kept of those that are over, of all agents together.
+#: Receipts that are kept of those that are over. Of more, the oldest go of the user who has the most.
 KEPT_RECEIPTS = 5000
+#: What one that waits weighs in a share besides its text.
+_WEIGHT_OF_ONE = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,11 @@ class Send:
         return self.state in (SUBMITTED, OBSERVED, FAILED, UNKNOWN) or (self.state == PASTED and not self.enter)
 
     @property
+    def weight(self) -> int:
+        """What it costs in a share while it waits: bytes, roughly."""
+        return self.bytes + _WEIGHT_OF_ONE
+
+    @property
     def was_begun(self) -> bool:
         """Some of it may have been typed."""
         return bool(self.step) or self.state != QUEUED
@@ -131,7 +139,10 @@ class Line:
         self._numbers: dict[str, int] = {}
         #: Of each agent, the numbers of those that are not over, in order.
         self._waiting: dict[tuple[str, str], list[int]] = {}
-        self._over: dict[int, None] = {}
+        #: By the OS user who sent them: what those weigh that wait, and the numbers of those that are over, in order.
+        self._taken = Counter[str]()
+        self._over: dict[str, dict[int, None]] = {}
+        self._count_over = 0
         for send in sorted(sends, key=lambda one: one.number):
             self._put(send)
 
@@ -149,12 +160,19 @@ class Line:
     def change(self, send: Send) -> list[Send]:
         """Take note of how far one got; the receipts that are too many now, which are gone with this."""
         self._put(send)
-        gone = [self._sends[number] for number in list(self._over)[: max(0, len(self._over) - KEPT_RECEIPTS)]]
-        for one in gone:
-            self._over.pop(one.number)
-            self._sends.pop(one.number)
+        gone = []
+        while self._count_over > KEPT_RECEIPTS:
+            most = max(self._over.values(), key=len)
+            one = self._sends.pop(next(iter(most)))
+            del most[one.number]
+            self._count_over -= 1
             self._numbers.pop(one.message, None)
+            gone.append(one)
         return gone
+
+    def taken(self) -> Mapping[str, int]:
+        """What those weigh that wait, by the OS user who sent them."""
+        return self._taken
 
     def _put(self, send: Send) -> None:
         self._sends[send.number] = send
@@ -163,9 +181,13 @@ class Line:
         if send.is_over:
             if send.number in waiting:
                 waiting.remove(send.number)
-            self._over[send.number] = None
+                self._taken[send.by.user] -= send.weight
+            over = self._over.setdefault(send.by.user, {})
+            self._count_over += send.number not in over
+            over[send.number] = None
         elif send.number not in waiting:
             waiting.insert(self._place(send, waiting), send.number)
+            self._taken[send.by.user] += send.weight
         if not waiting:
             del self._waiting[send.key]
 

@@ -16,7 +16,8 @@ AGENTS = 200
 #: Ports that agents have in their blocks: as many as so many agents usually have, a fifth of those that blocks are
 #: usually cut from.
 PORTS = 2000
-#: Bytes of messages that are not acked, of values and of tasks together: they are in the memory of the daemon.
+#: Bytes of messages that are not acked or wait to be typed, of values and of tasks together: the daemon has them in
+#: memory.
 BYTES = 256 << 20
 
 

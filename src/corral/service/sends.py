@@ -62,6 +62,7 @@ class Sends:
         self._watchers: dict[str, set[asyncio.Event]] = {}
         self.on_new: Callable[[tuple[str, str]], None] = lambda _: None
         ledger.keep(self._read)
+        ledger.shares.count_by_user(lambda: self._line.taken())
 
     async def _read(self) -> Callable[[], None]:
         found = [_decode(item.value) for item in await self._store.items(_KIND)]
@@ -148,6 +149,8 @@ class Sends:
             at_once=at_once,
             ahead=ahead,
         )
+        if not prompt_of and who.uid >= 0:
+            self._ledger.shares.check(self._ledger.shares.person_of(who.user), send.weight)
         self._line.add(send)
         if at_once:
             self._for_now.add(send.number)

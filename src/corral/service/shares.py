@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from corral.domain import shares
 from corral.service.ownership import PersonOf, one_person
@@ -19,6 +19,10 @@ class Shares:
     def count(self, taken: Callable[[str], int]) -> None:
         """Have counted what is kept somewhere: `taken` says how many bytes of a person's."""
         self._taken.append(taken)
+
+    def count_by_user(self, taken: Callable[[], Mapping[str, int]]) -> None:
+        """The same of something that is known by OS user."""
+        self.count(lambda person: sum(size for user, size in taken().items() if self.person_of(user) == person))
 
     def check(self, person: str, more: int) -> None:
         """`RefusedError` if there is no room for so many bytes more of this person's."""

@@ -85,7 +85,7 @@ class Tasks:
         self._background = Background()
         self._clock = TaskClock(is_alive=self._is_alive, lapse=self._on_lapse, rested=self._on_rested)
         ledger.keep(self._read)
-        ledger.shares.count(self._taken_by)
+        ledger.shares.count_by_user(lambda: self._taken)
 
     async def _read(self) -> Callable[[], None]:
         found: dict[str, list[Task]] = {}
@@ -343,10 +343,6 @@ class Tasks:
         return self._teams.setdefault(team, Backlog(taken=self._taken))
 
     # Shares
-
-    def _taken_by(self, person: str) -> int:
-        person_of = self._ledger.shares.person_of
-        return sum(weight for user, weight in self._taken.items() if person_of(user) == person)
 
     def _must_have_room(self, user: str, more: int) -> None:
         """`RefusedError` if the share of who added a task, or adds it, has no room for so much more of it."""

@@ -1,5 +1,6 @@
 """Messages on their way: whose turn it is, what is kept, and what can still change."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from corral.domain import sends
 from corral.domain.errors import NotFoundError, RefusedError
+from corral.domain.records import Who
 from corral.domain.sends import (
     ENTERING,
     FAILED,
@@ -108,6 +110,32 @@ def test_the_oldest_receipts_go(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [one.number for one in line.change(message(3, state=OBSERVED))] == [2]
     with pytest.raises(NotFoundError, match="no receipt of a message m2"):
         line.get("m2")
+
+
+def test_receipts_of_who_sends_much_go_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sends, "KEPT_RECEIPTS", 4)
+    ben = Who(user="ben", uid=1002)
+    line = Line([message(1), message(2), *(message(number, by=ben) for number in range(3, 10))])
+    gone = []
+    for number in range(1, 10):
+        gone += line.change(replace(line.get(f"m{number}"), state=OBSERVED))
+    assert [one.number for one in gone] == [3, 4, 5, 6, 7]
+    assert line.get("m1").state == OBSERVED
+    again = Line([line.get(f"m{number}") for number in (1, 2, 8, 9)])
+    again.add(message(10, by=ben))
+    assert [one.number for one in again.change(message(10, by=ben, state=OBSERVED))] == [8]
+
+
+def test_what_waits_is_weighed_by_who_sent_it() -> None:
+    ben = Who(user="ben", uid=1002)
+    line = Line([message(1), message(2, by=ben), message(3, "b", by=ben)])
+    assert line.taken() == {"ann": message(1).weight, "ben": 2 * message(2).weight}
+    line.change(message(1, state=OBSERVED))
+    line.change(message(1, state=OBSERVED))
+    line.change(message(2, by=ben, state=PASTED))
+    assert +Counter(line.taken()) == {"ben": 2 * message(2).weight}
+    line.change(message(2, by=ben, state=FAILED))
+    assert +Counter(line.taken()) == {"ben": message(2).weight}
 
 
 def test_an_agents_own_words_prove_what_it_got() -> None:

@@ -23,16 +23,19 @@ from corral.service.kv import Kv
 from corral.service.ledger import Ledger
 from corral.service.msg import Msg
 from corral.service.ownership import one_person
+from corral.service.sends import Sends
 from corral.service.shares import Shares
 from corral.service.tasks import Tasks, Wanted
 from corral.service.topics import Limits, Page, Topics
 from corral.supervise.registry import Registry
-from tests.support.records import TEAM
+from tests.support.records import AGENT, TEAM
 from tests.unit.service.test_ledger import Disk, opened
 
 ANN, BEN = Who(user="ann", uid=1001), Who(user="ben", uid=1002)
 ANNS, BENS = replace(TEAM, name="shop", user="ann"), replace(TEAM, name="mill", user="ben")
 BENS_AGENT = Who(user="ben-agents", uid=1003, agent="mill/b")
+#: Nobody types into it here.
+BENS_PAUSED = replace(AGENT, team="mill", name="p", user="ben")
 
 
 class Daemon:
@@ -44,6 +47,7 @@ class Daemon:
         self.disk = disk
         self.ledger = Ledger(disk, Shares(lambda user: "ben" if user == "ben-agents" else user))
         self.kv, self.topics = Kv(context, self.ledger), Topics(context, self.ledger)
+        self.sends = Sends(context, self.ledger)
         self.tasks = Tasks(context, self.ledger, Waits())
         self.msg = Msg(context, self.ledger, Waits(), "corral")
 
@@ -170,13 +174,15 @@ def test_what_is_kept_for_a_person_has_one_share_in_all_teams(tmp_path: Path, mo
         await one.kv.transact(BEN, BENS, put("k", 2000))
         await one.kv.transact(BENS_AGENT, other, put("k", 2000))
         await one.tasks.add(BENS_AGENT, BENS, NewTask(title="x", body="x" * 1000))
-        await one.msg.send(BEN, "ben", ["mill/b"], "x" * 2500)
+        await one.msg.send(BEN, "ben", ["mill/b"], "x" * 1000)
+        await one.sends.send(BEN, BENS_PAUSED, b"x" * 1000, enter=True)
 
     async def look(one: Daemon) -> None:
         for refused in (
             one.kv.transact(BEN, other, put("k2", 1000)),
             one.tasks.add(BEN, other, NewTask(title="x", body="x" * 500)),
             one.msg.send(BENS_AGENT, "mill/b", ["ann"], "x" * 1000),
+            one.sends.send(BENS_AGENT, BENS_PAUSED, b"x" * 1000, enter=True),
         ):
             with pytest.raises(RefusedError, match="messages, values and tasks of ben have 9"):
                 await refused
