@@ -7,6 +7,7 @@ claim lapses, and nobody else's. To answer is to claim first; so of two who answ
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -28,9 +29,9 @@ CLAIM_SECONDS, SNOOZE_SECONDS = 1800.0, 3600.0
 LONGEST_SNOOZE = 30 * 86400.0
 #: A cause that comes back within so many seconds was never really gone: a screen flickers while it is drawn.
 FLAP_SECONDS = 30.0
-#: Entries that are at an end and kept: those that ended last.
+#: Entries of one person's teams that are at an end and kept: those that ended last.
 KEPT_CLOSED = 200
-#: Entries that wait. Nobody reads so many; what comes then is told by `ps` and the journal all the same.
+#: Entries of them that wait. Nobody reads so many; what comes then is told by `ps` and the journal all the same.
 MOST_WAITING = 5000
 
 
@@ -41,8 +42,11 @@ class Inbox:
         self._entries: dict[int, Entry] = {}
         #: By team, agent and kind, those that wait.
         self._waiting: dict[tuple[str, str, str], set[int]] = {}
-        #: In the order in which they ended.
+        #: In the order in which they ended, all of them and those of each person.
         self._closed: dict[int, None] = {}
+        self._closed_of: dict[str, dict[int, None]] = {}
+        #: How many wait, by person.
+        self._count = Counter[str]()
         self._last = last
         for entry in sorted(entries, key=lambda entry: (entry.changed, entry.number)):
             self._put(entry)
@@ -77,8 +81,9 @@ class Inbox:
 
     # Causes
 
-    def came(self, cause: Cause, now: float) -> Entry | None:
-        """Somebody is needed. The entry if that is news; None if it is known, or there are too many.
+    def came(self, cause: Cause, now: float, person: str = "") -> Entry | None:
+        """Somebody is needed, for a team of this person. The entry if that is news; None if it is known, or there are
+        too many.
 
         One that has just gone, for the same cause, waits again under its number. One that waits is brought up to date,
         which is no change of it: its dialog was drawn, or somebody has moved the cursor there.
@@ -93,10 +98,10 @@ class Inbox:
         before = self._just_gone(cause, now)
         if before is not None:
             return self._put(replace(before, cause=cause, state=OPEN, changed=now, by="", until=0.0))
-        if len(self._entries) - len(self._closed) >= MOST_WAITING:
+        if self._count[person] >= MOST_WAITING:
             return None
         self._last += 1
-        return self._put(Entry(number=self._last, cause=cause, since=now, changed=now))
+        return self._put(Entry(number=self._last, cause=cause, since=now, changed=now, person=person))
 
     def waiting_for(self, cause: Cause) -> Entry | None:
         """The entry that waits for the same; None if that would be a new one.
@@ -191,10 +196,13 @@ class Inbox:
     # Keeping
 
     def surplus(self) -> list[int]:
-        """Forget those at an end that are too many: their numbers."""
-        found = list(self._closed)[: max(0, len(self._closed) - KEPT_CLOSED)]
+        """Forget those at an end that are too many of one person's: their numbers."""
+        found = []
+        for closed in self._closed_of.values():
+            found += list(closed)[: max(0, len(closed) - KEPT_CLOSED)]
         for number in found:
-            del self._closed[number], self._entries[number]
+            entry = self._entries.pop(number)
+            del self._closed[number], self._closed_of[entry.person][number]
         return found
 
     def _put(self, entry: Entry) -> Entry:
@@ -205,12 +213,16 @@ class Inbox:
             waiting.discard(entry.number)
             if not waiting:
                 del self._waiting[_place(before)]
+            self._count[before.person] -= 1
         self._entries[entry.number] = entry
-        self._closed.pop(entry.number, None)
+        closed = self._closed_of.setdefault(entry.person, {})
+        for kept in (self._closed, closed):
+            kept.pop(entry.number, None)
         if entry.waits:
             self._waiting.setdefault(_place(entry), set()).add(entry.number)
+            self._count[entry.person] += 1
         else:
-            self._closed[entry.number] = None
+            self._closed[entry.number] = closed[entry.number] = None
         return entry
 
 

@@ -91,6 +91,8 @@ class Entry:
     answer: str = ""
     #: One of `PROVED` and `NOT_KNOWN`; empty unless it was answered.
     outcome: str = ""
+    #: In whose share it counts (`shares`): of whoever has the team up.
+    person: str = ""
 
     @property
     def waits(self) -> bool:
@@ -99,7 +101,7 @@ class Entry:
     def at(self, now: float) -> Entry:
         """As it is at a time: a claim or a rest that is over leaves it open."""
         if self.state in (CLAIMED, SNOOZED) and self.until <= now:
-            return Entry(number=self.number, cause=self.cause, since=self.since, changed=self.until)
+            return Entry(number=self.number, cause=self.cause, since=self.since, changed=self.until, person=self.person)
         return self
 
 

@@ -104,7 +104,9 @@ class InboxService:
         """Somebody is needed; a cause that is known already makes no second entry, and brings the first up to date."""
         last, now = self._inbox.last, self._now()
         before = self._inbox.waiting_for(cause)
-        entry = self._inbox.came(cause, now)
+        team = self._registry.teams.get(cause.team)
+        person = "" if team is None else self._ledger.shares.person_of(team.user)
+        entry = self._inbox.came(cause, now, person)
         if entry is None:
             return
         event = "inbox.opened" if before is None else "inbox.drawn" if before.cause.becomes(cause) else ""

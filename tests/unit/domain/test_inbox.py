@@ -203,6 +203,27 @@ def test_what_ended_long_ago_is_forgotten_and_what_waits_is_bounded() -> None:
     assert crowded.came(replace(PERMISSION, agent="one-more"), 1.0) is None
 
 
+def test_nobodys_entries_are_in_the_way_of_anothers() -> None:
+    inbox = Inbox()
+    anns = [inbox.came(replace(PERMISSION, key=f"k{number}"), 0.0, "ann") for number in range(2)]
+    assert anns[0] is not None
+    inbox.went(anns[0].number, 0.0)
+    for number in range(MOST_WAITING):
+        assert inbox.came(replace(PERMISSION, team="mill", agent=f"a{number}"), 1.0, "ben") is not None
+    assert inbox.came(replace(PERMISSION, team="mill", agent="one-more"), 1.0, "ben") is None
+    assert inbox.came(replace(PERMISSION, key="k2"), 1.0, "ann") is not None
+    for entry in [one for one in inbox if one.person == "ben"][: KEPT_CLOSED + 3]:
+        inbox.went(entry.number, 2.0)
+    # As they are read again, and with one that somebody had claimed, which says whose it is all the same.
+    inbox.claim(2, "ann", 2.0)
+    inbox.claim(2, "ann", 2.0 + 2 * CLAIM_SECONDS)
+    for one in (Inbox(inbox, inbox.last), inbox):
+        assert one.surplus() == [3, 4, 5]
+        assert one.surplus() == []
+        assert [entry.number for entry in one if entry.person == "ann"] == [1, 2, MOST_WAITING + 3]
+        assert one.came(replace(PERMISSION, team="mill", agent="one-more"), 9.0, "ben") is not None
+
+
 def test_an_answer_means_the_keys_that_the_dialog_has_for_it() -> None:
     entry = opened(Inbox())
     assert keys_of(entry, Answer(say="approve")) == ("y",)
