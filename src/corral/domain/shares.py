@@ -11,14 +11,15 @@ from collections.abc import Mapping
 
 from corral.domain.errors import RefusedError
 
-#: Agents of one's teams, whatever they do: each is asked about, listed and looked after.
+#: Agents of one's teams, whatever they do: each is asked about, listed and looked after. A team without agents counts
+#: as one.
 AGENTS = 200
 #: Ports that agents have in their blocks: as many as so many agents usually have, a fifth of those that blocks are
 #: usually cut from.
 PORTS = 2000
 #: Bytes of messages that are not acked or wait to be typed, of values and of tasks together: the daemon has them in
 #: memory.
-BYTES = 256 << 20
+BYTES = 512 << 20
 
 
 def too_many_agents(person: str, has: int, more: int) -> RefusedError:

@@ -26,7 +26,7 @@ class AgentRoom:
         person = self._person_of(user)
         if not person:
             return
-        there = self._there(person) | self._coming.get(person, set())
+        there = (self._there(person) | self._coming.get(person, set())) - {(team, "")}
         more = len({(team, agent) for agent in agents} - there)
         if more and len(there) + more > shares.AGENTS:
             raise shares.too_many_agents(person, len(there), more)
@@ -45,5 +45,7 @@ class AgentRoom:
             coming -= keys
 
     def _there(self, person: str) -> set[_Key]:
-        whose = {team.name: self._person_of(team.user) for team in self._registry.teams.values()}
-        return {key for key in self._registry.agents if whose.get(key[0]) == person}
+        """The agents, and each team that has none."""
+        teams = {team.name for team in self._registry.teams.values() if self._person_of(team.user) == person}
+        agents = {key for key in self._registry.agents if key[0] in teams}
+        return agents | {(team, "") for team in teams - {team for team, _ in agents}}

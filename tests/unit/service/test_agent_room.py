@@ -40,9 +40,14 @@ def test_agents_of_all_teams_of_a_person_count(tmp_path: Path) -> None:
         RefusedError, match="teams of ben have 3 agents, and may have 5 on this host: there is no room for 3 more"
     ):
         room.check("ben", "mill-3", ["x", "y", "z"])
-    room.check("ann", "shop", ["a", "b", "c", "d", "e"])
+    room.check("eve", "eves", ["a", "b", "c", "d", "e"])
     with pytest.raises(RefusedError):
-        room.check("ann", "shop", ["a", "b", "c", "d", "e", "f"])
+        room.check("eve", "eves", ["a", "b", "c", "d", "e", "f"])
+    # A team without agents counts as one.
+    room.check("ann", "anns", ["a", "b", "c", "d"])
+    room.check("ann", "shop", ["a", "b", "c", "d", "e"])
+    with pytest.raises(RefusedError, match="have 1 agents"):
+        room.check("ann", "anns", ["a", "b", "c", "d", "e"])
     # Where all is one person's there is no such bound.
     AgentRoom(registry).check("ben", "mill-3", [f"x{number}" for number in range(100)])
 
