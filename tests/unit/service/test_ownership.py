@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from corral.domain.records import Who
-from corral.service.ownership import owns
+from corral.service.ownership import among, owns
 
 
 class Known:
@@ -38,3 +38,9 @@ def test_without_members_it_is_who_runs_it() -> None:
     known = cast(Any, Known())
     assert owns(known, None, Who(user="ann", uid=1), cast(Any, Agent("ann")))
     assert not owns(known, None, Who(user="ben", uid=1), cast(Any, Agent("ann")))
+
+
+def test_what_a_user_has_counts_for_its_person() -> None:
+    person_of = among(cast(Any, Known()))
+    assert [person_of(user) for user in ("ann", "builder", "ben", "gone")] == ["ann", "ann", "ben", "gone"]
+    assert among(None)("ann") == ""
