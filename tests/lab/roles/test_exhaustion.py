@@ -7,7 +7,7 @@ import pytest
 
 from tests.lab.roles.ground import ANN, CLEO, PYTHON, SOURCE, Server
 from tests.lab.security.attacks import entries, now
-from tests.lab.support.people import daemon
+from tests.lab.support.people import daemon, rows, spec
 from tests.support.waiting import wait_for
 
 #: By kind: how much one gets, and what is said to who wants more. Commands that run are bounded by the team's file.
@@ -93,6 +93,37 @@ def test_what_agents_say_has_an_end_on_the_disk_and_none_of_it_is_the_daemons(se
         assert size("/var/lib/corral") - before < 8 * MEBIBYTE
         still_served()
         assert server.shop() == server.before
+
+
+_GREEDY = """
+[team]
+name = "{team}"
+[ports]
+range = "1024-65535"
+block = 1000
+[agents.g]
+command = ["sleep", "600"]
+terminal = "none"
+count = {count}
+"""
+
+
+def test_nobody_has_all_agents_or_ports_that_the_host_can_have(server: Server) -> None:
+    too_many = CLEO.run("corral", "up", cwd=spec(CLEO, "greedy", _GREEDY.format(team="greedy", count=201)), check=False)
+    assert too_many.returncode == 4
+    assert "teams of cleo have 0 agents, and may have 200 on this host" in too_many.stderr
+    directory = spec(CLEO, "greedy", _GREEDY.format(team="greedy", count=3))
+    up = CLEO.run("corral", "up", cwd=directory, check=False)
+    try:
+        assert "agents of cleo have 2000 of the 2000 ports" in up.stdout + up.stderr
+        states = sorted(row["state"] for row in rows(CLEO) if row["team"] == "greedy")
+        assert (up.returncode, states) == (1, ["failed", "running", "running"])
+        others = spec(ANN, "wide", _GREEDY.format(team="wide", count=1))
+        ANN.run("corral", "up", cwd=others)
+        ANN.run("sh", "-c", "corral down --team wide && rm -r wide")
+    finally:
+        CLEO.run("sh", "-c", "corral down --team greedy && rm -r greedy")
+    assert server.shop() == server.before
 
 
 def size(directory: str) -> int:
