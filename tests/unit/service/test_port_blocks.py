@@ -322,7 +322,7 @@ def test_a_keeper_that_says_something_else_each_time_is_asked_a_few_times(tmp_pa
 
         one.keeper.host_ports = lie  # type: ignore[method-assign]
         survey = await one.ports.survey("shop", POOL, ["a"])
-        assert len(await one.ports.allocate(PERSON, "shop", POOL, {"a": ()}, survey)) == 1
+        assert len(await one.ports.allocate(PERSON, "shop", POOL, {"a": ()}, survey, user="")) == 1
 
     play(tmp_path, act)
 
