@@ -71,6 +71,11 @@ class Case:
             raise WrongUseError(f"{name} is given {len(found)} times: {requests.MOST_NAMED} at most", "name fewer")
         return found
 
+    @property
+    def whereabouts(self) -> dict[str, str]:
+        """Where the caller is, as handlers read it."""
+        return requests.whereabouts(self.request)
+
     def order(self, kind: type[_B]) -> _B:
         """The body."""
         assert isinstance(self.body, kind)

@@ -135,7 +135,7 @@ class AgentApi:
             team=requests.text(request, "team"),
             agents=wanted,
             everyone=not wanted,
-            cwd=requests.text(request, "cwd"),
+            **requests.whereabouts(request),
         )
         return answers.lines(
             self._services.agents.logs(
@@ -176,7 +176,12 @@ class AgentApi:
 
     def _chosen(self, order: ChosenBody) -> tuple[str, list[str]]:
         team, names = find_agents(
-            self._registry, team=order.team or "", agents=order.agents, everyone=order.all, cwd=order.cwd
+            self._registry,
+            team=order.team or "",
+            agents=order.agents,
+            everyone=order.all,
+            cwd=order.cwd,
+            nearest=order.nearest,
         )
         return team.name, names
 

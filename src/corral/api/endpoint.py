@@ -42,8 +42,10 @@ def flag(name: str, summary: str) -> Parameter:
 
 
 CWD = Parameter("cwd", "the directory of the caller: without `team`, the team of it or of the nearest above is meant")
-TEAM = (Parameter("team", "the team"), CWD)
-AGENT = (Parameter("agent", "the agent", required=True), *TEAM)
+NEAREST = Parameter("nearest", "the corral.toml in `cwd` or nearest above it: if its team is not up, no other is meant")
+_TEAM = Parameter("team", "the team")
+TEAM = (_TEAM, CWD, NEAREST)
+AGENT = (Parameter("agent", "the agent", required=True), _TEAM, CWD)
 SINCE = Parameter("since", "nothing older, in unix seconds", "number")
 PROCESS = (
     Parameter("process", "the id of the process", required=True),

@@ -15,7 +15,7 @@ from corral.domain import names
 from corral.domain.errors import DeniedError, NotFoundError
 from corral.domain.policy import DRIVE, OBSERVE, TEAM, Target
 from corral.service.journal import never_had
-from corral.service.resolve import find_agent, find_agents, find_asking, find_team
+from corral.service.resolve import find_agent, find_agents, find_asking, find_team, find_team_to_end
 
 #: The rule of the denial of an agent that would speak for somebody else.
 NOT_ITSELF = "not_itself"
@@ -87,26 +87,26 @@ def chosen(case: Case) -> About:
     """The body names some agents of a team, or all of them: also those that the caller may not know of."""
     order = case.order(ChosenBody)
     if order.all:
-        team = find_team(case.seen, name=order.team or "", cwd=order.cwd).name
-        read = msgspec.structs.replace(order, team=team, cwd="")
+        team = find_team(case.seen, name=order.team or "", cwd=order.cwd, nearest=order.nearest).name
+        read = msgspec.structs.replace(order, team=team, cwd="", nearest="")
         agents = tuple(case.target(team, name) for name in case.everything.of_team(team))
         return About(on=agents or (case.target(team),), order=read)
     found, names = find_agents(case.seen, team=order.team or "", agents=order.agents, everyone=False, cwd=order.cwd)
-    read = msgspec.structs.replace(order, team=found.name, cwd="", agents=names)
+    read = msgspec.structs.replace(order, team=found.name, cwd="", nearest="", agents=names)
     return About(on=tuple(case.target(found.name, name) for name in names), order=read)
 
 
 def everybody(case: Case) -> About:
     """The query names a team, and every agent of it is meant."""
-    team = find_team(case.seen, name=case.text("team"), cwd=case.text("cwd")).name
+    team = find_team(case.seen, name=case.text("team"), **case.whereabouts).name
     agents = tuple(case.target(team, name) for name in case.everything.of_team(team))
     return About(on=agents or (case.target(team),), pins={"team": (team,)})
 
 
 def read_of_some(case: Case) -> About:
     """The query names some agents; without a name, it means those of the team that the caller may read."""
-    wanted, team, cwd = case.texts("agent"), case.text("team"), case.text("cwd")
-    found, names = find_agents(case.seen, team=team, agents=wanted, everyone=not wanted, cwd=cwd)
+    wanted, team = case.texts("agent"), case.text("team")
+    found, names = find_agents(case.seen, team=team, agents=wanted, everyone=not wanted, **case.whereabouts)
     if not names:
         # The handler would take it to be about all of them.
         raise NotFoundError(f"{found.name} has no agents", "corral ps shows what is up")
@@ -150,20 +150,20 @@ def of_the_journal(case: Case) -> About:
 
 
 def team(case: Case) -> About:
-    """The query names a team, or means the one around a directory, or the only one."""
-    found = find_team(case.seen, name=case.text("team"), cwd=case.text("cwd")).name
+    """The query names a team, or means the one of where the caller is, or their only one."""
+    found = find_team(case.seen, name=case.text("team"), **case.whereabouts).name
     return About(on=(case.target(found),), pins={"team": (found,)})
 
 
 def asking(case: Case) -> About:
     """It is asked of a team in the name of an agent, or of a person. An agent that names nobody means itself."""
-    team, agent, cwd = (case.text(name) for name in ("team", "agent", "cwd"))
+    team, agent = (case.text(name) for name in ("team", "agent"))
     if not agent and case.asking.who.agent:
         own_team, _, itself = case.asking.who.agent.partition("/")
         if team not in ("", own_team):
             raise NotFoundError(f"no team {team} is up", "an agent speaks for itself, in its own team")
         return of_agent(case, own_team, itself)
-    found, speaker = find_asking(case.seen, team=team, agent=agent, cwd=cwd)
+    found, speaker = find_asking(case.seen, team=team, agent=agent, **case.whereabouts)
     if speaker is not None:
         return of_agent(case, *speaker.key)
     return About(on=(case.target(found.name),), pins={"team": (found.name,), "agent": ()})
@@ -208,7 +208,7 @@ def down(case: Case) -> About:
     order = case.order(DownBody)
     name, file = order.team or "", order.file or ""
     try:
-        name = find_team(case.seen, name="" if file else name, file=file, cwd=order.cwd).name
+        name = find_team_to_end(case.seen, name="" if file else name, file=file, cwd=order.cwd).name
     except NotFoundError:
         # What can be no team's name has left nothing. That is said here, where only what the caller sees is named.
         if not names.is_valid(name) or name in case.everything.teams:

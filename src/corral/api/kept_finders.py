@@ -132,4 +132,4 @@ def _party(case: Case, about: About) -> str:
 
 
 def _team(case: Case, about: About) -> str:
-    return find_team(case.seen, name=case.text("team") or about.on[0].team, cwd=case.text("cwd")).name
+    return find_team(case.seen, name=case.text("team") or about.on[0].team, **case.whereabouts).name

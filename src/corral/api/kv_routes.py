@@ -58,4 +58,4 @@ class KvApi:
         return answers.lines(told())
 
     def _team(self, request: Request) -> Team:
-        return find_team(self._registry, name=requests.text(request, "team"), cwd=requests.text(request, "cwd"))
+        return find_team(self._registry, name=requests.text(request, "team"), **requests.whereabouts(request))

@@ -118,6 +118,6 @@ class LeaseApi:
 
     def _asking(self, request: Request) -> Asking:
         """The team that it is about, and who asks."""
-        named, agent_name, cwd = (requests.text(request, name) for name in ("team", "agent", "cwd"))
-        team, agent = find_asking(self._registry, team=named, agent=agent_name, cwd=cwd)
+        named, agent_name = (requests.text(request, name) for name in ("team", "agent"))
+        team, agent = find_asking(self._registry, team=named, agent=agent_name, **requests.whereabouts(request))
         return Asking(team=team, agent=agent, user=requests.caller(request).user)

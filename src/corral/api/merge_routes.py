@@ -24,7 +24,7 @@ class MergeApi:
     async def submit_merge(self, request: Request) -> Response:
         order = await requests.body(request, merge_bodies.SubmitBody)
         name, agent, cwd = (requests.text(request, key) for key in ("team", "agent", "cwd"))
-        team, submitter = find_asking(self._registry, team=name, agent=agent, cwd=cwd)
+        team, submitter = find_asking(self._registry, team=name, agent=agent, **requests.whereabouts(request))
         who, trace = requests.caller(request), requests.trace(request)
         found = await self._merges.submit(
             who, team, submitter, branch=order.branch, cwd=cwd, tokens=order.tokens, trace=trace
@@ -71,7 +71,7 @@ class MergeApi:
             raise
 
     def _team(self, request: Request) -> Team:
-        return find_team(self._registry, name=requests.text(request, "team"), cwd=requests.text(request, "cwd"))
+        return find_team(self._registry, name=requests.text(request, "team"), **requests.whereabouts(request))
 
 
 def _merge(request: Request) -> str:

@@ -24,7 +24,7 @@ class MsgApi:
     async def send_message(self, request: Request) -> Response:
         order = await requests.body(request, MessageBody)
         sender, reply_to = self._caller(request), number_of(order.reply_to) if order.reply_to else 0
-        to = self._msg.recipients(order.to, sender=sender, team=_team(request), cwd=_cwd(request))
+        to = self._msg.recipients(order.to, sender=sender, **_where(request))
         who = requests.caller(request)
         message = await self._msg.send(
             who, sender, to, order.text, subject=order.subject, reply_to=reply_to, key=order.key
@@ -35,7 +35,7 @@ class MsgApi:
     async def list_inbox(self, request: Request) -> Response:
         party, sender = self._caller(request), requests.text(request, "from")
         limit, wait = _limit(request), requests.number(request, "wait") or 0.0
-        only = self._msg.party(sender, asking=party, team=_team(request), cwd=_cwd(request)) if sender else None
+        only = self._msg.party(sender, asking=party, **_where(request)) if sender else None
         found = await while_heard(request, self._msg.inbox(party, sender=only, wait=wait))
         return answers.json(
             msg_answers.Inbox(
@@ -69,15 +69,17 @@ class MsgApi:
 
     def _caller(self, request: Request) -> str:
         agent = requests.text(request, "agent")
-        return self._msg.caller(requests.caller(request), agent=agent, team=_team(request), cwd=_cwd(request))
+        return self._msg.caller(
+            requests.caller(request), agent=agent, team=_team(request), cwd=requests.text(request, "cwd")
+        )
 
 
 def _team(request: Request) -> str:
     return requests.text(request, "team")
 
 
-def _cwd(request: Request) -> str:
-    return requests.text(request, "cwd")
+def _where(request: Request) -> dict[str, str]:
+    return {"team": _team(request), **requests.whereabouts(request)}
 
 
 def _number(request: Request) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corral.api import msg_answers
-from corral.api.endpoint import CWD, Endpoint, Parameter
+from corral.api.endpoint import CWD, NEAREST, Endpoint, Parameter
 from corral.api.msg_requests import AckBody, MessageBody
 from corral.api.msg_routes import DEFAULT_LIMIT, MOST_LISTED
 
@@ -11,6 +11,7 @@ _WHOSE = (
     Parameter("agent", "the agent in whose name it is asked, AGENT or TEAM/AGENT; without it, the person who asks"),
     Parameter("team", "the team of names without one"),
     CWD,
+    NEAREST,
 )
 _MESSAGE = (Parameter("message", "the id of the message, such as m41", required=True), *_WHOSE)
 _LIMIT = Parameter("limit", f"most messages, {DEFAULT_LIMIT} by default and {MOST_LISTED} at most", "integer")

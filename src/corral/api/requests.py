@@ -134,6 +134,11 @@ def text(request: Request, name: str) -> str:
     return _query(request).get(name, "")
 
 
+def whereabouts(request: Request) -> dict[str, str]:
+    """Where the caller is, for `service.resolve`: a directory, and the `corral.toml` that is around it."""
+    return {"cwd": text(request, "cwd"), "nearest": text(request, "nearest")}
+
+
 def named(request: Request) -> tuple[str, str]:
     """The team and the agent of the query, for telling of a request; empty where it cannot even be read."""
     try:

@@ -47,7 +47,7 @@ class SendApi:
         return answers.json(must_have_reached(self._sends.told(send), state, remedy=send.remedy))
 
     async def broadcast(self, request: Request) -> Response:
-        team = find_team(self._registry, name=requests.text(request, "team"), cwd=requests.text(request, "cwd"))
+        team = find_team(self._registry, name=requests.text(request, "team"), **requests.whereabouts(request))
         raw = await requests.raw_body(request)
         state, seconds = _wait(request, SUBMITTED, DEFAULT_WAIT)
         role = requests.text(request, "role")

@@ -107,12 +107,12 @@ class TaskApi:
             )
 
     def _team(self, request: Request) -> Team:
-        return find_team(self._registry, name=requests.text(request, "team"), cwd=requests.text(request, "cwd"))
+        return find_team(self._registry, name=requests.text(request, "team"), **requests.whereabouts(request))
 
     def _claimer(self, request: Request) -> tuple[Team, Agent | None]:
         """The team whose task it is to be, and the agent that wants it, if it is one."""
-        team, agent, cwd = (requests.text(request, name) for name in ("team", "agent", "cwd"))
-        return find_asking(self._registry, team=team, agent=agent, cwd=cwd)
+        team, agent = (requests.text(request, name) for name in ("team", "agent"))
+        return find_asking(self._registry, team=team, agent=agent, **requests.whereabouts(request))
 
 
 def _task(request: Request) -> str:

@@ -40,6 +40,7 @@ class ChosenBody(Body, frozen=True):
 
     team: str | None = None
     cwd: str = ""
+    nearest: Annotated[str, Meta(description="the corral.toml in `cwd`, or nearest above it, if there is one")] = ""
     agents: Names = msgspec.field(default_factory=list)
     all: bool = False
 

@@ -53,5 +53,5 @@ class TopicApi:
     def _named(self, request: Request) -> tuple[Team, str]:
         topic = requests.text(request, "topic")
         check_name(topic)  # before the stream begins: then it is told by the status
-        team = find_team(self._registry, name=requests.text(request, "team"), cwd=requests.text(request, "cwd"))
+        team = find_team(self._registry, name=requests.text(request, "team"), **requests.whereabouts(request))
         return team, topic

@@ -64,8 +64,7 @@ class Welcome:
         ).team
 
     def _of_team(self, request: Request) -> str:
-        team, cwd = requests.text(request, "team"), requests.text(request, "cwd")
-        return find_team(self._registry, name=team, cwd=cwd).name
+        return find_team(self._registry, name=requests.text(request, "team"), **requests.whereabouts(request)).name
 
     def _of_entry(self, request: Request) -> str:
         return self._inbox.show(number_of(request.path_params["entry"])).cause.team

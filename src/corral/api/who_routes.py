@@ -19,8 +19,8 @@ class WhoApi:
         self._who = who
 
     async def who_touched(self, request: Request) -> Response:
-        named, agent_name, cwd = (requests.text(request, name) for name in ("team", "agent", "cwd"))
-        team, agent = find_asking(self._registry, team=named, agent=agent_name, cwd=cwd)
+        named, agent_name = (requests.text(request, name) for name in ("team", "agent"))
+        team, agent = find_asking(self._registry, team=named, agent=agent_name, **requests.whereabouts(request))
         limit = requests.whole_number(request, "limit")
         found = await self._who.of(
             Question(

@@ -4,7 +4,7 @@ from corral.cli.command import TEAM, Argument, Command, Invocation, Option
 from corral.cli.output import say, write_json
 from corral.cli.send import STATES, TIMEOUT, WAIT, patience, shown, waiting
 from corral.cli.send_text import message_of
-from corral.cli.targets import here
+from corral.cli.targets import whereabouts
 from corral.client.answers import ask
 from corral.client.wire import target
 from corral.domain.errors import CorralError, UnavailableError
@@ -13,8 +13,7 @@ from corral.domain.errors import CorralError, UnavailableError
 def run(invocation: Invocation) -> int:
     message = message_of(invocation.words("TEXT"))
     parameters = [
-        ("team", invocation.text("team")),
-        ("cwd", here()),
+        *whereabouts(invocation.text("team")),
         ("role", invocation.text("role")),
         *waiting(invocation),
     ]

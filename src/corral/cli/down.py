@@ -6,8 +6,8 @@ from corral.cli import receipt
 from corral.cli.command import FILES, SECONDS, TEAM, Command, Invocation, Option
 from corral.cli.output import write_json
 from corral.cli.progress import Progress, result_of
-from corral.cli.specfile import chosen, nearest, team_of
-from corral.cli.targets import here
+from corral.cli.specfile import chosen, team_of
+from corral.cli.targets import here, nearest
 from corral.client.absence import error_of_absence, how_to_start
 from corral.client.answers import Record, records_of_present_daemon
 from corral.client.wire import DaemonAbsentError
@@ -84,10 +84,10 @@ COMMAND = Command(
     "take a team down and prove that nothing is left",
     description=(
         "Stops every agent of the team, its terminals and all processes they started, removes its worktrees, and\n"
-        "then counts what is left: the receipt. Without -t or -f it is the team of this directory. A workspace\n"
-        "with work that is nowhere else (changed or untracked files, commits that are not pushed or merged) stays\n"
-        "and is named, unless --discard says otherwise. A team that is down already can be named again, to remove\n"
-        "what it kept. Exit code 5 if anything is left behind."
+        "then counts what is left: the receipt. Without -t or -f it is your team of this directory; elsewhere none is\n"
+        "guessed. A workspace with work that is nowhere else (changed or untracked files, commits that are not\n"
+        "pushed or merged) stays and is named, unless --discard says otherwise. A team that is down already can be\n"
+        "named again, to remove what it kept. Exit code 5 if anything is left behind."
     ),
     examples=(
         ("corral down", "take down the team of this directory"),

@@ -13,8 +13,7 @@ from corral.agents.profile import Profile
 from corral.cli.command import FILES, Argument, Command, Invocation, Option
 from corral.cli.init_repository import repository_of
 from corral.cli.output import say, write_json
-from corral.cli.specfile import NAME
-from corral.cli.targets import absolute, here
+from corral.cli.targets import SPEC, absolute, here
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, WrongUseError
 from corral.domain.spec_model import SHARED
 from corral.domain.starter import KnownAgent, Starter, Surroundings, starter
@@ -25,7 +24,7 @@ _DEMO = "demo"
 
 def run(invocation: Invocation) -> int:
     directory = _directory(invocation.words("DIR"))
-    path = os.path.join(directory, NAME)
+    path = os.path.join(directory, SPEC)
     around = replace(_look_around(directory), mcp=invocation.flag("mcp"))
     file = starter(around)
     _write(path, file.text, anew=invocation.flag("force"))
@@ -95,7 +94,7 @@ def _write(path: str, text: str, *, anew: bool) -> None:
         raise _exists(path)
     new = ""
     try:
-        handle, new = tempfile.mkstemp(prefix=f".{NAME}.", dir=directory)
+        handle, new = tempfile.mkstemp(prefix=f".{SPEC}.", dir=directory)
         with open(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()

@@ -7,7 +7,7 @@ from corral.cli.foreign import Foreign
 from corral.cli.log_lines import CleanLines, Lines, RawPieces
 from corral.cli.output import json_line, paint, remark, say, takes_colour, write_bytes, write_json
 from corral.cli.progress import strings
-from corral.cli.targets import here, several_agents
+from corral.cli.targets import here, several_agents, whereabouts
 from corral.cli.values import ALL
 from corral.client.answers import Record, ask, records, stream_was_cut
 from corral.client.wire import target
@@ -25,8 +25,7 @@ def run(invocation: Invocation) -> int:
         wanted = DEFAULT_LINES
     limit = None if wanted in (None, ALL) else wanted
     parameters = [
-        ("team", team),
-        ("cwd", here()),
+        *whereabouts(team),
         *(("agent", agent) for agent in agents),
         ("lines", None if limit is None else str(limit)),
         ("since", None if since is None else repr(since)),

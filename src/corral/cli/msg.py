@@ -7,7 +7,7 @@ from corral.cli.command import AGENTS, INTEGER, SECONDS, TEAM, Argument, Command
 from corral.cli.msg_text import inbox_table, message_text, sent_table
 from corral.cli.output import plain, say, write_bytes, write_json
 from corral.cli.own_agent import own_agent
-from corral.cli.targets import agent_and_team, here
+from corral.cli.targets import agent_and_team, whereabouts
 from corral.client.answers import Record, ask
 from corral.client.wire import ANSWER_SECONDS, LONGEST_ID, target
 from corral.domain.errors import NotFoundError, WrongUseError
@@ -122,7 +122,7 @@ def _request(invocation: Invocation, path: str, *parameters: "tuple[str, str | N
     else:
         of_team, name = agent_and_team(None, agent)
         whose = f"{of_team}/{name}" if of_team else name
-    return target(path, [("team", team), ("agent", whose), ("cwd", here()), *parameters])
+    return target(path, [*whereabouts(team), ("agent", whose), *parameters])
 
 
 def _about(invocation: Invocation, path: str) -> str:

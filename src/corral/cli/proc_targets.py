@@ -4,7 +4,7 @@ import os
 
 from corral.cli.command import AGENTS, TEAM, Invocation, Option
 from corral.cli.own_agent import own_agent
-from corral.cli.targets import agent_and_team, here
+from corral.cli.targets import agent_and_team, whereabouts
 from corral.client.wire import LONGEST_ID, target
 from corral.domain.errors import NotFoundError
 from corral.places import Places
@@ -27,7 +27,7 @@ class Whose:
 
     def request(self, path: str, *parameters: tuple[str, str | None]) -> str:
         """A path with who is meant, and more parameters."""
-        return target(path, [("team", self.team), ("agent", self.agent), ("cwd", here()), *parameters])
+        return target(path, [*whereabouts(self.team), ("agent", self.agent), *parameters])
 
     def about(self, process: str, path: str = "", *parameters: tuple[str, str | None]) -> str:
         """The request about one process."""

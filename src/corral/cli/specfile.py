@@ -3,24 +3,9 @@
 import os
 
 from corral.cli.output import is_utf8
-from corral.cli.targets import absolute, here
+from corral.cli.targets import SPEC, absolute, here, nearest
 from corral.domain.errors import CorralError, NotFoundError, WrongUseError
 from corral.domain.spec_text import MAX_BYTES, decode
-
-NAME = "corral.toml"
-
-
-def nearest() -> str | None:
-    """The `corral.toml` of this directory or of the nearest one above that has one."""
-    directory = here()
-    while True:
-        path = os.path.join(directory, NAME)
-        if os.path.isfile(path):
-            return path
-        above = os.path.dirname(directory)
-        if above == directory:
-            return None
-        directory = above
 
 
 def chosen(given: str | None) -> str:
@@ -28,12 +13,12 @@ def chosen(given: str | None) -> str:
     path = nearest() if given is None else absolute(given)
     if path is None:
         raise NotFoundError(
-            f"there is no {NAME} in {here()} or above it", "corral init writes one, -f FILE names another"
+            f"there is no {SPEC} in {here()} or above it", "corral init writes one, -f FILE names another"
         )
     if not is_utf8(path):
         raise WrongUseError(f"the path {path!r} is not UTF-8", "move the file to a directory that has a readable name")
     if os.path.isdir(path):
-        inside = os.path.join(str(given), NAME)
+        inside = os.path.join(str(given), SPEC)
         remedy = f"-f {inside}" if os.path.isfile(inside) else f"-f names the file itself, as in -f {inside}"
         raise WrongUseError(f"{path} is a directory, not a file that declares a team", remedy)
     return path

@@ -5,6 +5,9 @@ import os
 from corral.cli.command import Invocation
 from corral.domain.errors import CorralError, WrongUseError
 
+#: The file that declares the team of a directory.
+SPEC = "corral.toml"
+
 
 def one_agent(invocation: Invocation) -> tuple[str | None, str]:
     """The team, if one is named, and the agent."""
@@ -31,6 +34,26 @@ def here() -> str:
         return os.getcwd()
     except FileNotFoundError:
         raise CorralError("the current directory does not exist any more", "cd to one that does") from None
+
+
+def nearest() -> str | None:
+    """The `corral.toml` of this directory or of the nearest one above that has one."""
+    directory = here()
+    while True:
+        path = os.path.join(directory, SPEC)
+        if os.path.isfile(path):
+            return path
+        above = os.path.dirname(directory)
+        if above == directory:
+            return None
+        directory = above
+
+
+def whereabouts(team: str | None) -> list[tuple[str, str | None]]:
+    """By what the daemon knows which team is meant: its name, or where one is who does not name it."""
+    if team is not None:
+        return [("team", team), ("cwd", here())]
+    return [("cwd", here()), ("nearest", nearest())]
 
 
 def absolute(path: str) -> str:

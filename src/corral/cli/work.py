@@ -3,7 +3,7 @@
 from corral.cli.command import AGENTS, SECONDS, Argument, Invocation, Option
 from corral.cli.output import plain, say, write_json
 from corral.cli.progress import Progress, entries, result_of
-from corral.cli.targets import here, several_agents
+from corral.cli.targets import several_agents, whereabouts
 from corral.client.answers import Record, records
 from corral.domain.errors import WrongUseError
 
@@ -28,17 +28,10 @@ def work_on_agents(invocation: Invocation, path: str, **more: bool) -> list[Reco
         raise WrongUseError(f"{name} needs an AGENT", f"name some, or say --all: corral {name} --all")
     if agents and everything:
         raise WrongUseError("--all and names of agents exclude each other", "leave one of them out")
-    request: Record = {
-        "team": team,
-        "cwd": here(),
-        "agents": agents,
-        "all": everything,
-        **more,
-    }
+    where = {name: value for name, value in whereabouts(team) if value is not None}
+    request: Record = {**where, "agents": agents, "all": everything, **more}
     if invocation.command.option("grace") is not None:
         request["grace"] = invocation.number("grace")
-    if team is None:
-        del request["team"]
     progress = Progress(silent=invocation.json, lines=False)
     result = result_of(records(invocation.places, "POST", path, request), progress)
     if invocation.json:

@@ -24,7 +24,7 @@ from corral.service.merge_batch import Resting
 from corral.service.merge_work import MergeWork
 from corral.service.port_blocks import PortBlocks
 from corral.service.progress import Progress, Tell
-from corral.service.resolve import find_team
+from corral.service.resolve import find_team_to_end
 from corral.service.team_names import is_anothers
 from corral.service.turn import MayGoOn, as_decided
 from corral.supervise.supervisor import DEFAULT_GRACE
@@ -95,7 +95,7 @@ class Down:
         With a name and a file it is the team of that file, and the name only tells which worktrees are its.
         """
         try:
-            return find_team(self._registry, name="" if file else name, file=file, cwd=cwd).name
+            return find_team_to_end(self._registry, name="" if file else name, file=file, cwd=cwd).name
         except NotFoundError:
             # On a shared server only the keeper of who asks can tell, and is asked in time.
             may_have_left = self._supervisor.keepers.shared and names.is_valid(name)

@@ -81,13 +81,15 @@ class Msg:
             return f"{of_team}/{name}"
         return "/".join(find_agent(self._registry, team=of_team, agent=name, cwd=cwd).key)
 
-    def recipients(self, words: Sequence[str], *, sender: str, team: str, cwd: str) -> list[str]:
+    def recipients(self, words: Sequence[str], *, sender: str, team: str, cwd: str, nearest: str) -> list[str]:
         """All whom the words mean; `NotFoundError` names those that mean nobody."""
-        return msg_parties.recipients(words, sender=sender, team=self._team(sender, team, cwd), known=self._known())
+        meant = self._team(sender, team, cwd, nearest)
+        return msg_parties.recipients(words, sender=sender, team=meant, known=self._known())
 
-    def party(self, word: str, *, asking: str, team: str, cwd: str) -> str:
+    def party(self, word: str, *, asking: str, team: str, cwd: str, nearest: str) -> str:
         """The one whom a word means."""
-        return msg_parties.party(word, sender=asking, team=self._team(asking, team, cwd), known=self._known())
+        meant = self._team(asking, team, cwd, nearest)
+        return msg_parties.party(word, sender=asking, team=meant, known=self._known())
 
     def knows(self, party: str) -> bool:
         """True if there is mail of this party, also of an agent that is gone."""
@@ -98,9 +100,9 @@ class Msg:
         """All people who can be written to."""
         return frozenset(self._people | {self._owner})
 
-    def _team(self, asking: str, team: str, cwd: str) -> Callable[[], str]:
+    def _team(self, asking: str, team: str, cwd: str, nearest: str) -> Callable[[], str]:
         own = asking.partition("/")[0] if "/" in asking else ""
-        return lambda: find_team(self._registry, name=team or own, cwd=cwd).name
+        return lambda: find_team(self._registry, name=team or own, cwd=cwd, nearest=nearest).name
 
     def _known(self) -> Known:
         agents = {

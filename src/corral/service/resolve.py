@@ -1,8 +1,14 @@
 """Which team, which agents does a person mean?
 
-Where a team is says whoever started it. So on a server that people share a directory, or a file, means a team of the
-caller's own person alone, and a name without a team means what is their own first: what somebody else has started
-changes nothing about what their commands mean.
+A team that is named is that team, whoever's it is. One that is not named is of the caller's own person, of whom an
+instance of one person has no other:
+
+1. The one whose directory, or the worktree of an agent, is around the caller.
+2. Else, if a `corral.toml` is around the caller, that of the file. It is not up, and no other is taken in its place.
+3. Else the only one there is; `down` does not guess so far.
+
+Where a team is says whoever started it, so what somebody else has started changes nothing about what that means. An
+agent that is named without its team is an own one first, and else the only one of that name.
 """
 
 from __future__ import annotations
@@ -38,25 +44,50 @@ class Roster(Protocol):
         """The agent, or NotFoundError."""
 
 
-def find_team(registry: Roster, *, name: str = "", file: str = "", cwd: str = "") -> Team:
-    """The team of that name or file; else the one whose directory or worktree is around `cwd`; else the only one."""
+def find_team(registry: Roster, *, name: str = "", cwd: str = "", nearest: str = "") -> Team:
+    """The team of that name; else the one that is meant at `cwd`, where `nearest` is the `corral.toml` that is around
+    it, if there is one.
+    """
     if name:
-        team = registry.teams.get(name)
-        if team is None:
-            up = ", ".join(registry.teams) or "none"
-            raise NotFoundError(f"no team {name} is up", f"teams that are up: {up}")
-        return team
+        return _named(registry, name)
+    here = _around(registry, cwd)
+    if not here and nearest:
+        raise NotFoundError(f"no team of {nearest} is up", f"corral up starts it{_or_name(registry)}")
+    return _only(registry, here or list(registry.own.values()))
+
+
+def find_team_to_end(registry: Roster, *, name: str = "", file: str = "", cwd: str = "") -> Team:
+    """As `find_team`, also by the file of a team. Elsewhere than at its place none is meant, also not the only one."""
+    if name:
+        return _named(registry, name)
     if file:
         return _of_file(registry, file, cwd)
-    here = _around(registry, cwd)
-    if not registry.teams:
-        raise NotFoundError("no team is up", "corral up starts one")
-    meant = here or list((registry.own or registry.teams).values())
+    return _only(registry, _around(registry, cwd))
+
+
+def _named(registry: Roster, name: str) -> Team:
+    team = registry.teams.get(name)
+    if team is None:
+        up = ", ".join(registry.teams) or "none"
+        raise NotFoundError(f"no team {name} is up", f"teams that are up: {up}")
+    return team
+
+
+def _only(registry: Roster, meant: Sequence[Team]) -> Team:
     if len(meant) == 1:
         return meant[0]
-    choices = ", ".join(team.name for team in meant)
-    remedy = "name it with --team, or go to its directory" if registry.own else "name it with --team"
-    raise WrongUseError(f"which team? there are: {choices}", remedy)
+    if not registry.teams:
+        raise NotFoundError("no team is up", "corral up starts one")
+    own = meant or list(registry.own.values())
+    if own:
+        choices = ", ".join(team.name for team in own)
+        raise WrongUseError(f"which team? there are: {choices}", "name it with --team, or go to its directory")
+    choices = ", ".join(registry.teams)
+    raise WrongUseError(f"which team? none of yours is up; of others there are: {choices}", "name it with --team")
+
+
+def _or_name(registry: Roster) -> str:
+    return f"; another is named with --team: {', '.join(registry.teams)}" if registry.teams else ""
 
 
 def _of_file(registry: Roster, file: str, cwd: str) -> Team:
@@ -94,20 +125,20 @@ def find_agent(registry: Roster, *, team: str, agent: str, cwd: str) -> Agent:
     raise WrongUseError(f"{agent} is in several teams: {choices}", "give it as TEAM/AGENT")
 
 
-def find_asking(registry: Roster, *, team: str, agent: str, cwd: str) -> tuple[Team, Agent | None]:
+def find_asking(registry: Roster, *, team: str, agent: str, cwd: str, nearest: str = "") -> tuple[Team, Agent | None]:
     """The team that somebody asks about, and the agent in whose name, if it is one."""
     if not agent:
-        return find_team(registry, name=team, cwd=cwd), None
+        return find_team(registry, name=team, cwd=cwd, nearest=nearest), None
     found = find_agent(registry, team=team, agent=agent, cwd=cwd)
     return registry.teams[found.team], found
 
 
 def find_agents(
-    registry: Roster, *, team: str, agents: Sequence[str], everyone: bool, cwd: str
+    registry: Roster, *, team: str, agents: Sequence[str], everyone: bool, cwd: str, nearest: str = ""
 ) -> tuple[Team, list[str]]:
     """A team and the names of some of its agents, in the order of the file."""
     if everyone:
-        chosen = find_team(registry, name=team, cwd=cwd)
+        chosen = find_team(registry, name=team, cwd=cwd, nearest=nearest)
         return chosen, list(registry.of_team(chosen.name))
     if not agents:
         raise WrongUseError("which agents?", "name them, or take all of them with --all")

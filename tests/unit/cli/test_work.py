@@ -30,6 +30,18 @@ class TestAll:
         assert (sent["agents"], sent["all"], sent["grace"]) == ([], True, None)
         assert "team" not in sent
 
+    def test_say_which_file_is_around_if_no_team_is_named(
+        self, corral: Corral, daemon: FakeDaemon, command: str, own_directory: Path
+    ) -> None:
+        daemon.answer("POST", f"/v1/{command}", done())
+        corral(command, "--all")
+        assert "nearest" not in daemon.last.json()
+        (own_directory / "corral.toml").touch()
+        corral(command, "--all")
+        assert daemon.last.json()["nearest"] == str(own_directory / "corral.toml")
+        corral(command, "--all", "-t", "shop")
+        assert "nearest" not in daemon.last.json()
+
     def test_json_is_the_result(self, corral: Corral, daemon: FakeDaemon, command: str) -> None:
         daemon.answer("POST", f"/v1/{command}", done())
         outcome = corral(command, "a", "--json")
