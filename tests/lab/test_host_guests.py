@@ -166,6 +166,8 @@ def test_work_that_is_kept_stays_shared_until_it_is_gone(server: None, ann: User
     committed(ann, "builder", "one")
     receipt = down(ann, "shop")
     assert [kept["path"] for kept in receipt["kept"]] == [f"/srv/corral/{BUILDER.name}/shop/builder"]
+    pruned = ann.run("git", "-C", str(REPO), "worktree", "prune", "--dry-run", "-v").stdout
+    assert "builder" not in pruned, "she cannot see the directory"
     up(ann)
     committed(ann, "builder", "two")
     receipt = down(ann, "shop", "--discard")

@@ -144,9 +144,15 @@ class GitWorkspaces:
         return Guard(self._places.hooks(team, agent))
 
     async def _unguard(self, team: str, agent: str, worktree: Worktree) -> None:
-        """Leave no trace of hooks, and no lock, in a worktree that stays: it is the person's."""
+        """Leave no trace of hooks, and no lock, in a worktree that stays: it is the person's.
+
+        In the repository of somebody else the lock stays. They cannot see the directory, and it would be pruned.
+        """
         async with turn(worktree.common, removing=True):
-            unlock(worktree.git_dir)
+            if sharing.is_ours(worktree.common):
+                unlock(worktree.git_dir)
+            else:
+                lock(worktree.git_dir, team, agent)
             await self._guard(team, agent).take_away(worktree.common)
 
     async def register(self, path: str, profile: str) -> str:
