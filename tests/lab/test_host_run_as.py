@@ -206,3 +206,26 @@ def test_an_agent_does_not_go_over_to_another_user(server: None, ann: User) -> N
     up(ann)
     assert "is run by agent-builder up to now" in refused(up(ann, "--restart-changed", run_as="ann", check=False))
     assert set(states(ann).values()) == {"running"}
+
+
+def test_without_the_keeper_of_one_user_the_agents_of_the_others_are_as_they_are(server: None, ann: User) -> None:
+    up(ann)
+    manager = f"user@{BUILDER.uid}.service"
+    system("systemctl", "stop", manager)
+    try:
+        wait_for(lambda: states(ann)["shop", "builder"] == "unknown", what="nothing is known of it")
+        assert states(ann)["shop", "api"] == "running"
+        (reason,) = [row["reason"] for row in rows(ann) if row["agent"] == "builder"]
+        assert reason == "the keeper of agent-builder cannot be started now"
+        ann.run("corral", "logs", "shop/api")
+        ann.run("corral", "exec", "shop/api", "--", "true")
+        ann.run("corral", "stop", "shop/api")
+        assert states(ann) == {("shop", "api"): "stopped", ("shop", "builder"): "unknown"}
+        ann.run("corral", "restart", "shop/api")
+        assert states(ann)["shop", "api"] == "running"
+        for words in (("stop", "--all", "--team", "shop"), ("down", "--team", "shop")):
+            done = ann.run("corral", *words, check=False)
+            assert (done.returncode, "agent-builder" in done.stderr) == (6, True), done
+    finally:
+        system("systemctl", "start", manager)
+    down(ann, "shop")

@@ -86,7 +86,7 @@ class Agents:
     ) -> list[AgentDone]:
         """End agents with everything they started; their records and workspaces stay."""
         async with self._turn(team, names, may_go_on):
-            await self._supervisor.be_certain(team)
+            await self._supervisor.be_certain(team, names)
             for name in names:
                 tell(Progress(agent=name, step="stopping", of=len(names)))
             await self._supervisor.stop(team, names, DEFAULT_GRACE if grace is None else grace, who)
@@ -109,8 +109,8 @@ class Agents:
         Each goes on with its conversation, if it has one; with `fresh` it begins a new one.
         """
         async with self._turn(team, names, may_go_on):
-            await self._supervisor.be_certain(team)
-            keeper = await self._supervisor.keepers.of(team).open()
+            await self._supervisor.be_certain(team, names)
+            keeper = await self._supervisor.keepers.of(team, names).open()
             for name in names:
                 agent = self._registry.agent(team, name)
                 must_have_run(agent)
@@ -196,7 +196,7 @@ class Agents:
         if not read_only and agent.terminal != NO_TERMINAL:
             remedy = f"corral attach -r {agent.name} only watches, corral send {agent.name} … speaks to it"
             await must_be_a_person(self._supervisor, who, peer, what=f"the keyboard of {agent.name}", remedy=remedy)
-        keeper = await keeper_soon(self._supervisor, agent.team)
+        keeper = await keeper_soon(self._supervisor, agent.team, agent.name)
         with without_terminal_told(agent):
             argv = await keeper.attach_command(agent.team, agent.run, read_only=read_only)
         await self._journal(who, agent, "agent.attached", "ok", {"read_only": read_only})
@@ -204,7 +204,7 @@ class Agents:
 
     async def screen(self, agent: Agent) -> TerminalShown:
         """What an agent's terminal shows now."""
-        keeper = await keeper_soon(self._supervisor, agent.team)
+        keeper = await keeper_soon(self._supervisor, agent.team, agent.name)
         with without_terminal_told(agent):
             return await keeper.screen(agent.team, agent.run)
 
@@ -212,7 +212,7 @@ class Agents:
         self, team: str, names: Sequence[str], *, lines: int | None, since: float | None, follow: bool
     ) -> AsyncIterator[LoggedOutput | CaughtUp]:
         """The output of agents: what there is, oldest first over all of them, then with `follow` what comes."""
-        keeper = await self._supervisor.keepers.of(team).open()
+        keeper = await self._supervisor.keepers.of(team, names).open()
         asked_at = self._now()
         cursors: dict[str, int] = {}
         past: list[tuple[str, LogEntry]] = []
@@ -243,6 +243,7 @@ class Agents:
                         lambda keeper, after=cursor: keeper.read_log(  # type: ignore[misc]
                             team=team, agent=name, after=after, lines=None, since=None, wait=True
                         ),
+                        [name],
                     )
                     cursor = page.next
                     for entry in page.entries:

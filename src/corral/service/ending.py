@@ -39,7 +39,7 @@ async def end_by_policy(context: Context, agent: Agent, why: str, is_so: Callabl
 async def _last_words(context: Context, agent: Agent) -> str:
     """What it shows before its terminal goes with it; nothing if nobody can tell, which keeps nobody from ending it."""
     try:
-        keeper = await context.supervisor.keepers.of(agent.team).open()
+        keeper = await context.supervisor.keepers.of_agent(agent).open()
         return last_words((await keeper.screen(agent.team, agent.run)).lines)
     except CorralError as error:
         log.info("the last words of %s/%s are not known: %s", *agent.key, error.message)

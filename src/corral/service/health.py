@@ -119,7 +119,7 @@ class HealthChecks:
         name = f"{CHECK_PREFIX}{agent.run}-{secrets.token_hex(4)}"
         order = process_orders.check_order(team, agent, Wanted(argv=[shell, "-c", check.command]), name)
         # With the next keeper it would be another check: nothing is known of one that got lost.
-        keeper = await self._supervisor.keepers.of(agent.team).open()
+        keeper = await self._supervisor.keepers.of_agent(agent).open()
         return await keeper.check(agent.team, order, check.timeout)
 
     async def _tell(self, agent: Agent, check: Check, known: Health) -> None:

@@ -99,7 +99,7 @@ class Holding:
         return self._held(team, names, {agent.name for agent in paused}, tell, "resumed")
 
     async def _running(self, team: str, names: Sequence[str], what: str, *, everyone: bool) -> list[Agent]:
-        await self._supervisor.be_certain(team)
+        await self._supervisor.be_certain(team, names)
         agents = [self._registry.agent(team, name) for name in names]
         running = [agent for agent in agents if agent.state == states.RUNNING]
         others = [agent for agent in agents if agent.state != states.RUNNING]
@@ -114,7 +114,8 @@ class Holding:
     async def _freeze(self, team: str, agents: Sequence[Agent], *, frozen: bool) -> None:
         runs = [agent.run for agent in agents]
         if runs:
-            await self._supervisor.insist(team, lambda keeper: keeper.freeze(team, runs, frozen=frozen))
+            names = [agent.name for agent in agents]
+            await self._supervisor.insist(team, lambda keeper: keeper.freeze(team, runs, frozen=frozen), names)
 
     async def _until_prompts_are_out(self, agents: Sequence[Agent]) -> None:
         """A prompt that is half said when its agent freezes would be taken for something else when it wakes."""
@@ -128,7 +129,7 @@ class Holding:
         for agent in agents:
             current = self._current(agent)
             if current.prompt_state == PROMPT_WAITING or not current.ready:
-                keeper = await self._supervisor.keepers.of(agent.team).open()
+                keeper = await self._supervisor.keepers.of_agent(agent).open()
                 await keeper.watch_ready(agent.team, ready_order(self._registry.teams[agent.team], agent))
 
     async def _back(self, who: Who, team: str, agents: Sequence[Agent], error: CorralError) -> None:

@@ -170,7 +170,7 @@ class InboxService:
         keys = keys_of(entry, answer)
         agent = self._registry.agent(entry.cause.team, entry.cause.agent)
         must_run(agent, ended="there is nothing to answer", paused="it takes no answer", then="answer it")
-        keeper = await keeper_soon(self._supervisor, agent.team)
+        keeper = await keeper_soon(self._supervisor, agent.team, agent.name)
         now = self._now()
         entry = self._inbox.begin_answer(number, who.user, answer.named, now)
         self._pressing.add(number)
@@ -209,7 +209,7 @@ class InboxService:
             return entry
         if agent.state != states.RUNNING or agent.run != cause.run:
             return entry
-        seen = await (await keeper_soon(self._supervisor, agent.team)).look_at_dialog(agent.team, agent.run)
+        seen = await (await keeper_soon(self._supervisor, agent.team, agent.name)).look_at_dialog(agent.team, agent.run)
         if seen.dialog is None or not seen.dialog.takes_keys:
             return entry
         shown = inbox_causes.of_activity(agent, self._registry.activity(agent.key), seen.lines, seen.dialog)

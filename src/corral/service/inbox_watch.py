@@ -146,7 +146,7 @@ class InboxWatch:
         looks, before = 1, None
         while True:
             seen = await self._supervisor.insist(
-                agent.team, lambda keeper: keeper.look_at_dialog(agent.team, agent.run)
+                agent.team, lambda keeper: keeper.look_at_dialog(agent.team, agent.run), [agent.name]
             )
             mark = seen.dialog.mark if seen.dialog is not None else None
             is_steady = mark is not None and mark == before
@@ -181,7 +181,9 @@ class InboxWatch:
         """What its terminal shows; nothing if it has none any more."""
         try:
             return (
-                await self._supervisor.insist(agent.team, lambda keeper: keeper.screen(agent.team, agent.run))
+                await self._supervisor.insist(
+                    agent.team, lambda keeper: keeper.screen(agent.team, agent.run), [agent.name]
+                )
             ).lines
         except NotFoundError as error:
             log.info("%s/%s shows nothing: %s", agent.team, agent.name, error.message)
@@ -195,7 +197,11 @@ class InboxWatch:
             mark = ""
             if agent is not None and agent.run == entry.cause.run and agent.state in states.LIVE:
                 run = entry.cause.run
-                seen = await self._supervisor.insist(key[0], lambda keeper, run=run: keeper.look_at_dialog(key[0], run))  # type: ignore[misc]
+                seen = await self._supervisor.insist(
+                    key[0],
+                    lambda keeper, run=run: keeper.look_at_dialog(key[0], run),  # type: ignore[misc]
+                    [key[1]],
+                )
                 mark = seen.dialog.mark if seen.dialog is not None else ""
             await self._inbox.settle(entry, mark)
 

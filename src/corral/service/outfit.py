@@ -27,7 +27,7 @@ async def fit_out(keeper: Keeper, team: Team, agent: Agent) -> list[str]:
 async def fit_out_again(context: Context, agent: Agent) -> None:
     """As `fit_out`, before a restart by policy: nobody waits to be told, and the agent is started in any case."""
     try:
-        keeper = await context.supervisor.keepers.of(agent.team).open()
+        keeper = await context.supervisor.keepers.of_agent(agent).open()
         notes = await fit_out(keeper, context.registry.teams[agent.team], agent)
     except CorralError as error:
         notes = [f"{agent.name}: {error.message}"]

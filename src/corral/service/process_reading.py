@@ -84,6 +84,7 @@ class ProcessReader:
             lambda keeper: keeper.read_process(
                 place.team, place.agent, place.process, after=after, limit=limit, wait=wait, late=late
             ),
+            [place.agent],
         )
 
     async def ends(self, place: Place, seen: Execution, limit: int) -> Shown:

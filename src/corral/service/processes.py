@@ -74,7 +74,7 @@ class Processes:
         if agent.state == states.UNKNOWN:
             # A keeper may just have died, and the next one sees the agent again: it is looked for first.
             async with self._supervisor.lock(agent.team):
-                await self._supervisor.be_certain(agent.team)
+                await self._supervisor.be_certain(agent.team, [agent.name])
             has_waited = True
         if has_waited:
             await may_go_on()
@@ -129,7 +129,7 @@ class Processes:
         try:
             # The keeper knows an order again by its id: whichever keeper gets it, it is started once.
             return await self._supervisor.insist(
-                agent.team, lambda keeper: keeper.execute(agent.team, order, wait, wanted.limit)
+                agent.team, lambda keeper: keeper.execute(agent.team, order, wait, wanted.limit), [agent.name]
             )
         except CorralError as error:
             is_unknown = isinstance(error, UnavailableError)
@@ -142,7 +142,7 @@ class Processes:
 
     async def _feed(self, place: Place, data: bytes) -> str:
         """Give it its input. One that did not want to read it all is not failed, but told of."""
-        keeper = await keeper_soon(self._supervisor, place.team)
+        keeper = await keeper_soon(self._supervisor, place.team, place.agent)
         try:
             await keeper.write_process(place.team, place.agent, place.process, data=data, eof=True)
         except UnavailableError:
@@ -225,13 +225,13 @@ class Processes:
 
     async def write(self, who: Who, place: Place, data: bytes, *, eof: bool) -> None:
         """Give it something to read; with `eof` nothing after it."""
-        keeper = await keeper_soon(self._supervisor, place.team)
+        keeper = await keeper_soon(self._supervisor, place.team, place.agent)
         await keeper.write_process(place.team, place.agent, place.process, data=data, eof=eof)
         self._notes.add_written(who, place.team, place.agent, place.process, len(data))
 
     async def signal(self, who: Who, place: Place, number: int) -> int:
         """Send a signal to everything of it; to how many it went."""
-        keeper = await keeper_soon(self._supervisor, place.team)
+        keeper = await keeper_soon(self._supervisor, place.team, place.agent)
         reached = await keeper.signal_process(place.team, place.agent, place.process, number=number)
         self._note_about(who, place, "process.signalled", signal=name_of(number), reached=reached)
         return reached
@@ -241,7 +241,9 @@ class Processes:
         process_orders.check_seconds("grace", grace)
         try:
             ended = await self._supervisor.insist(
-                place.team, lambda keeper: keeper.end_process(place.team, place.agent, place.process, grace=grace)
+                place.team,
+                lambda keeper: keeper.end_process(place.team, place.agent, place.process, grace=grace),
+                [place.agent],
             )
         except UnavailableError as error:
             self._note_about(who, place, "process.killed", "unknown", error=error.code)
@@ -253,12 +255,12 @@ class Processes:
     async def resize(self, place: Place, columns: int, rows: int) -> None:
         """Change the size of its terminal."""
         process_orders.check_size(columns, rows)
-        keeper = await keeper_soon(self._supervisor, place.team)
+        keeper = await keeper_soon(self._supervisor, place.team, place.agent)
         await keeper.resize_process(place.team, place.agent, place.process, columns=columns, rows=rows)
 
     async def remove(self, who: Who, place: Place) -> None:
         """Forget a process of which nothing runs, with its output."""
-        keeper = await keeper_soon(self._supervisor, place.team)
+        keeper = await keeper_soon(self._supervisor, place.team, place.agent)
         await keeper.forget_processes(place.team, place.agent, [place.process])
         self._known.forget(place.process, (place.team, place.agent))
         self._note_about(who, place, "process.removed")
@@ -271,7 +273,9 @@ class Processes:
 
     async def _ended(self, place: Place, wait: float) -> Process:
         return await self._supervisor.insist(
-            place.team, lambda keeper: keeper.wait_process(place.team, place.agent, place.process, wait=wait)
+            place.team,
+            lambda keeper: keeper.wait_process(place.team, place.agent, place.process, wait=wait),
+            [place.agent],
         )
 
     def _note_about(self, who: Who, place: Place, event: str, outcome: str = "ok", **data: object) -> None:

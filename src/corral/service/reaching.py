@@ -13,9 +13,9 @@ from corral.supervise.supervisor import Supervisor
 OPEN_SECONDS = 8.0
 
 
-async def keeper_soon(supervisor: Supervisor, team: str) -> Keeper:
-    """The keeper of a team, or `UnavailableError` before the caller has given up."""
-    return await soon(supervisor.keepers.of(team))
+async def keeper_soon(supervisor: Supervisor, team: str, *agents: str) -> Keeper:
+    """The keeper of a team, or of some agents of it, or `UnavailableError` before the caller has given up."""
+    return await soon(supervisor.keepers.of(team, agents))
 
 
 async def soon(link: Link) -> Keeper:

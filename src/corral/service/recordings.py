@@ -19,12 +19,12 @@ class Recordings:
 
     async def listed(self, agent: Agent) -> list[RecordingShown]:
         """What there is of an agent, the oldest first."""
-        keeper = await keeper_soon(self._supervisor, agent.team)
+        keeper = await keeper_soon(self._supervisor, agent.team, agent.name)
         return await keeper.recordings(agent.team, agent.name)
 
     async def read(self, who: Who, agent: Agent, recording: str) -> AsyncIterator[bytes]:
         """One of them, piece by piece, as far as it has been written. `NotFoundError` before the first piece."""
-        keeper = await keeper_soon(self._supervisor, agent.team)
+        keeper = await keeper_soon(self._supervisor, agent.team, agent.name)
         first = (await keeper.read_recording(agent.team, agent.name, recording, after=0)).data
         event = NewEvent(event="recording.read", team=agent.team, agent=agent.name, data={"recording": recording})
         await self._registry.observe((), [event], who)

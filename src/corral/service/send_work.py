@@ -184,7 +184,7 @@ class SendWork:
         why = send_fate.waits_for(send, agent, self._registry.activity(agent.key))
         if why:
             return _Held(why)
-        keeper = await self._supervisor.keepers.of(send.team).open()
+        keeper = await self._supervisor.keepers.of(send.team, [send.agent]).open()
         hello = self._supervisor.keepers.of_agent(agent).hello
         own = f"{hello.boot_id}/{hello.pid}"
         if send.step == PROVING:

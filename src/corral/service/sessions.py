@@ -155,7 +155,7 @@ class Sessions:
         if joining.mode != OBSERVE:
             remedy = f"corral attach --observe {agent.name} only watches, corral send {agent.name} … speaks to it"
             await must_be_a_person(self._supervisor, who, peer, what=f"the keyboard of {agent.name}", remedy=remedy)
-        keeper = await keeper_soon(self._supervisor, agent.team)
+        keeper = await keeper_soon(self._supervisor, agent.team, agent.name)
         order = SeatOrder(
             id=secrets.token_hex(4),
             name=who.agent or who.user,
@@ -210,7 +210,7 @@ class Sessions:
             raise WrongUseError(f"{action} is nothing that a moderator does", f"one of {', '.join(ACTIONS)}")
         remedy = "ask a person who may to do it"
         await must_be_a_person(self._supervisor, who, peer, what=f"the session of {agent.name}", remedy=remedy)
-        keeper = await keeper_soon(self._supervisor, agent.team)
+        keeper = await keeper_soon(self._supervisor, agent.team, agent.name)
         session = await keeper.session_steer(agent.team, agent.run, action=action, person=person, by=who.user)
         data: dict[str, object] = {"person": person} if person or action != END else {}
         await self._journal(who, agent, f"session.{_EVENTS[action]}", data)

@@ -86,7 +86,7 @@ class Conversations:
         profile, ways = _ways(agent)
         if profile is None or ways is None or not agent.conversation.begun_at:
             return ""
-        seen = await self._seen(await self._keepers.of(agent.team).open(), agent, profile, None)
+        seen = await self._seen(await self._keepers.of_agent(agent).open(), agent, profile, None)
         session, evidence = conversations.present(agent.conversation, seen, alone=self.is_alone(agent, profile))
         current = self._registry.agents.get(agent.key)
         if session and current is not None and current.run == agent.run:
@@ -117,7 +117,7 @@ class Conversations:
         try:
             for pause in _LOOKS:
                 await asyncio.sleep(pause)
-                keeper = self._keepers.of(agent.team).connected
+                keeper = self._keepers.of_agent(agent).connected
                 current = self._registry.agents.get(agent.key)
                 if keeper is None or current is None or current.run != agent.run or current.conversation.id:
                     return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 
 from corral.domain.errors import RefusedError
@@ -49,27 +49,29 @@ class Keepers:
         self._floods = Floods(lambda: asyncio.get_running_loop().time())
         #: Whose a team is going to be that is not written down yet.
         self._claims: dict[str, str] = {}
-        #: The links of teams that have more than one user, each with whose the team was.
-        self._several: dict[str, tuple[str, TeamLink]] = {}
+        #: Of teams that have more than one user, the links to some of those, each with whose the team was.
+        self._several: dict[tuple[str, tuple[str, ...]], tuple[str, TeamLink]] = {}
         self._only = None if shared else self._link("")
 
-    def of(self, team: str) -> Link:
-        """The link for what concerns a team: to its user's keeper, or to all of them if it has several users."""
+    def of(self, team: str, agents: Collection[str] = ()) -> Link:
+        """The link for what concerns a team: to its user's keeper, or to all of them if it has several users.
+
+        For what concerns some agents of it alone, to the keepers of those: another that is silent is in nobody's way.
+        """
         if self._only is not None:
             return self._only
-        users = self.users(team)
-        if len(users) == 1:
-            self._several.pop(team, None)
-            return self._link(self.owner(team))
-        owner = self.owner(team)
-        known = self._several.get(team)
+        owner, everybody = self.owner(team), self.users(team)
+        if len(everybody) == 1:
+            return self._link(owner)
+        users = tuple(self._users_of(team, agents)) if agents else tuple(everybody)
+        known = self._several.get((team, users))
         if known is None or known[0] != owner:
             link = TeamLink(
-                owner,
-                lambda: {user: self._link(user) for user in self.users(team)},
-                lambda: self._registry.of_team(team),
+                owner, lambda: {user: self._link(user) for user in users}, lambda: self._registry.of_team(team)
             )
-            known = self._several[team] = (owner, link)
+            there = self._registry.teams
+            self._several = {about: one for about, one in self._several.items() if about[0] in there}
+            known = self._several[team, users] = (owner, link)
         return known[1]
 
     def of_agent(self, agent: Agent) -> KeeperLink:
@@ -80,9 +82,17 @@ class Keepers:
         """The OS user that runs an agent; in the instance of one person they are all the same, and not told."""
         return (agent.run_as or self.owner(agent.team)) if self.shared else ""
 
-    def parts(self, team: str) -> list[tuple[str, KeeperLink]]:
-        """The keepers of a team, by user."""
-        return [("", self._only)] if self._only is not None else [(one, self._link(one)) for one in self.users(team)]
+    def parts(self, team: str, agents: Collection[str] = ()) -> list[tuple[str, KeeperLink]]:
+        """The keepers of a team, or of some agents of it, by user."""
+        if self._only is not None:
+            return [("", self._only)]
+        users = self._users_of(team, agents) if agents else self.users(team)
+        return [(user, self._link(user)) for user in users]
+
+    def _users_of(self, team: str, agents: Collection[str]) -> list[str]:
+        owner, known = self.owner(team), self._registry.of_team(team)
+        by = {(known[name].run_as if name in known else "") or owner for name in agents}
+        return [user for user in self.users(team) if user in by]
 
     def strangers(self, user: str, team: str) -> set[str]:
         """The agents of a team that are run by others than this user."""

@@ -65,7 +65,7 @@ class Launching:
         Returns what a person should know besides. Raises only if nothing can be known; what could not be started is
         `failed` in the registry afterwards.
         """
-        keeper = await self._keepers.of(team).open()
+        keeper = await self._keepers.of(team, names).open()
         agents = [self._registry.agent(team, name) for name in names]
         old_runs = {agent.run: agent.name for agent in agents if agent.run}
         if old_runs:
@@ -98,7 +98,7 @@ class Launching:
     def _credential(self, agent: Agent) -> tuple[str, str]:
         """A new run, and its credential."""
         run = secrets.token_hex(6)
-        instance = self._keepers.of(agent.team).hello.instance
+        instance = self._keepers.of_agent(agent).hello.instance
         names = Names(instance=instance, team=agent.team, agent=agent.name, run=run)
         return run, credentials.issue(names, secrets.token_urlsafe(24))
 

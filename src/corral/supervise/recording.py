@@ -19,26 +19,27 @@ class RecordingOrders:
         """`terms` are those of the instance."""
         self._registry = registry
         self._terms = terms
-        self._told: dict[str, tuple[Keeper, RecordingOrder]] = {}
+        #: By team and by whose keeper it is.
+        self._told: dict[tuple[str, str], tuple[Keeper, RecordingOrder]] = {}
 
-    async def tell(self, keeper: Keeper, team: str, *, is_new: bool = False) -> None:
-        """Have a keeper record what the team's file says. A keeper that was told so is not asked again.
+    async def tell(self, keeper: Keeper, team: str, user: str = "", *, is_new: bool = False) -> None:
+        """Have the keeper of a user record what the team's file says. One that was told so is not asked again.
 
         With `is_new` it is a team of which no keeper can have been told anything yet.
         """
         order = self._order(team)
-        told = self._told.get(team)
+        told = self._told.get((team, user))
         if order is None or (told is not None and told[0] is keeper and told[1] == order):
             return
         if is_new and told is None and not order.on and not order.masked:
             return  # nobody ever said anything else
         await keeper.record(team, order)
-        self._told[team] = (keeper, order)
+        self._told[team, user] = (keeper, order)
 
     def _order(self, team: str) -> RecordingOrder | None:
         declared = self._registry.teams.get(team)
         if declared is None:
-            self._told.pop(team, None)
+            self._told = {about: told for about, told in self._told.items() if about[0] != team}
             return None
         settings = self._terms.of(declared.recording)
         overruled = self._terms.overrules(declared.recording)

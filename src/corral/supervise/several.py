@@ -37,7 +37,7 @@ _SIGNATURES = {verb: inspect.signature(getattr(Keeper, verb)) for verb in _ARGUM
 
 
 class SeveralKeepers:
-    """See `ports.keeper.Keeper`. `keepers` are by user, and `owner` is the team's own."""
+    """See `ports.keeper.Keeper`. `keepers` are by user, of all users of the team or of some; `owner` is its own."""
 
     def __init__(self, owner: str, keepers: Mapping[str, Keeper], members: Members) -> None:
         self._owner = owner
@@ -50,7 +50,7 @@ class SeveralKeepers:
 
     def __getattr__(self, verb: str) -> Callable[..., Awaitable[Any]]:
         if verb in TO_THE_OWNER:
-            return cast("Callable[..., Awaitable[Any]]", getattr(self._keepers[self._owner], verb))
+            return cast("Callable[..., Awaitable[Any]]", getattr(self._keepers[self._of(None)], verb))
         if verb not in _ARGUMENT:
             raise AttributeError(f"{verb} is asked of one keeper" if verb in NOT_OF_A_TEAM else verb)
 

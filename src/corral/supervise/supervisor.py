@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from corral.background import Background
@@ -32,7 +32,7 @@ from corral.ports.reports import (
     RunReady,
     ServerChanged,
 )
-from corral.ports.runs import Ended, Launch, Started, TeamOrder
+from corral.ports.runs import Ended, Inventory, Launch, Started, TeamOrder
 from corral.supervise import observe
 from corral.supervise.activity import Activities
 from corral.supervise.conversations import Conversations
@@ -176,24 +176,38 @@ class Supervisor:
         if not runs:
             return Ended()
         named = {run: agent.name for run, agent in runs.items()}
-        ended = await self.insist(team, lambda keeper: keeper.stop(team, named, grace, spare=False))
+        ended = await self.insist(team, lambda keeper: keeper.stop(team, named, grace, spare=False), names)
         point("daemon.stopped")
         for agent in await self._outcomes.stopped(team, runs, ended, who):
             if agent.state == states.BACKOFF:
                 self._restarting.plan(agent)
         return ended
 
-    async def reconcile(self, team: str) -> None:
-        """Look at the team's host and bring the records in line. Raises UnavailableError if nobody answers."""
+    async def reconcile(self, team: str, names: Collection[str] = ()) -> None:
+        """Look at the team's host and bring the records in line. Raises UnavailableError if nobody answers.
+
+        With `names`, those whose keepers have these agents are asked. Of a team of several users, what the keeper of
+        one does not tell is not known, and no more than that.
+        """
         self._profile_problems.tell()
-        keeper = await self.keepers.of(team).open()
-        await self._recording.tell(keeper, team)
-        running: dict[str, int] = {}
-        # All are asked before anything is followed: a team of which a part is silent is not known.
-        looks = [(user, await (await link.open()).inventory(team)) for user, link in self.keepers.parts(team)]
+        parts = self.keepers.parts(team, names)
+        looks: list[tuple[str, Inventory]] = []
+        for user, link in parts:
+            try:
+                keeper = await link.open()
+                await self._recording.tell(keeper, team, user)
+                looks.append((user, await keeper.inventory(team)))
+            except CorralError as error:
+                if len(parts) == 1:
+                    raise
+                log.warning("the agents of team %s that %s runs cannot be seen: %s", team, user, error.message)
+                await self._follow(observe.lose_sight(self._run_by(user, team), error.message, self._now()))
+        asked = {agent.name for user, _ in looks for agent in self._run_by(user, team)}
+        running = {name: of for (of_team, name), of in self._registry.processes.items() if of_team == team}
+        running = {name: count for name, count in running.items() if name not in asked}
         for user, inventory in looks:
             # Of what others run, a keeper knows nothing.
-            own = self._registry.of_team(team).keys() - self.keepers.strangers(user, team)
+            own = {agent.name for agent in self._run_by(user, team)}
             for run in inventory.runs:
                 if run.agent in own:
                     self._registry.last_news[team, run.agent] = run.last_news
@@ -202,16 +216,19 @@ class Supervisor:
         self._transcripts.looked(team)
         self._registry.count_processes(team, running)
         for user, inventory in looks:
-            strangers = self.keepers.strangers(user, team)
-            agents = [one for name, one in self._registry.of_team(team).items() if name not in strangers]
-            await self._follow(observe.from_inventory(agents, inventory, self._now()))
+            await self._follow(observe.from_inventory(self._run_by(user, team), inventory, self._now()))
 
-    async def be_certain(self, team: str) -> None:
-        """Look first, and do nothing to a team of which nobody can tell what is alive."""
+    def _run_by(self, user: str, team: str) -> list[Agent]:
+        strangers = self.keepers.strangers(user, team)
+        return [one for name, one in self._registry.of_team(team).items() if name not in strangers]
+
+    async def be_certain(self, team: str, names: Collection[str] = ()) -> None:
+        """Look first, and do nothing to a team, or to these agents of it, if nobody can tell whether they are alive."""
         if team not in self._registry.teams:
             return
-        await self.reconcile(team)
-        unknown = [agent for agent in self._registry.of_team(team).values() if agent.state == states.UNKNOWN]
+        await self.reconcile(team, names)
+        agents = [agent for name, agent in self._registry.of_team(team).items() if not names or name in names]
+        unknown = [agent for agent in agents if agent.state == states.UNKNOWN]
         if unknown:
             self.suspect(team)
             raise UnavailableError(
@@ -222,15 +239,19 @@ class Supervisor:
     async def _launch(self, team: str, launches: list[Launch]) -> Started:
         order = self._order(team)
 
+        names = [launch.agent for launch in launches]
+
         async def start(keeper: Keeper) -> Started:
-            await self._recording.tell(keeper, team, is_new=True)
+            for user, link in self.keepers.parts(team, names):
+                await self._recording.tell(await link.open(), team, user, is_new=True)
             return await keeper.start(team, launches, order)
 
-        return await self.insist(team, start)
+        return await self.insist(team, start, names)
 
     async def record(self, team: str) -> None:
         """Have the team's terminals recorded as its settings say now."""
-        await self.insist(team, lambda keeper: self._recording.tell(keeper, team))
+        for user, link in self.keepers.parts(team):
+            await insist(link, lambda keeper, user=user: self._recording.tell(keeper, team, user))  # type: ignore[misc]
 
     def prepare(self, team: str, keeper: Keeper) -> None:
         """The team is declared, and agents with terminals will be started: its tmux server may come up meanwhile."""
@@ -246,9 +267,12 @@ class Supervisor:
         declared = self._registry.teams[team]
         return TeamOrder(systemd=declared.systemd, limits=declared.limits)
 
-    async def insist(self, team: str, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
-        """Do something idempotent through the keeper of a team, and again with the next one if it dies meanwhile."""
-        return await insist(self.keepers.of(team), act)
+    async def insist(self, team: str, act: Callable[[Keeper], Awaitable[_T]], agents: Collection[str] = ()) -> _T:
+        """Do something idempotent through the keeper of a team, and again with the next one if it dies meanwhile.
+
+        `agents` are those that it concerns, if not the whole team (`Keepers.of`).
+        """
+        return await insist(self.keepers.of(team, agents), act)
 
     async def insist_for(self, user: str, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
         """As `insist`, through the keeper of whoever asks: what it is about may be of no team."""
@@ -305,7 +329,7 @@ class Supervisor:
         for agent in findings.finish_stop:
             self._background.spawn(self._finish_stop(agent), name=f"finish the stop of {agent.name}")
         for agent in findings.await_ready:
-            if (keeper := self.keepers.of(agent.team).connected) is not None:
+            if (keeper := self.keepers.of_agent(agent).connected) is not None:
                 await keeper.watch_ready(agent.team, observe.ready_order(self._registry.teams[agent.team], agent))
 
     async def _finish_stop(self, agent: Agent) -> None:

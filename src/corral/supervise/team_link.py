@@ -1,4 +1,4 @@
-"""The link to all keepers of a team whose agents are run by several OS users."""
+"""The link to keepers of a team whose agents are run by several OS users: to all of them, or to some."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ATTEMPTS = 3
 
 
 class TeamLink:
-    """See `Link`. `links` are those that the team needs now, by user; `owner` is the team's own."""
+    """See `Link`. `links` are those that are meant, by user; `owner` is the team's own."""
 
     def __init__(self, owner: str, links: Callable[[], Mapping[str, KeeperLink]], members: Members) -> None:
         self._owner = owner

@@ -51,7 +51,7 @@ class FollowedTranscripts:
     def looked(self, team: str) -> None:
         """The keeper listed the runs of a team: it may be another one than was asked."""
         for agent in self._registry.of_team(team).values():
-            if agent.key in self._known and self._asked.get(agent.key) is not self._keepers.of(team).connected:
+            if agent.key in self._known and self._asked.get(agent.key) is not self._keepers.of_agent(agent).connected:
                 self._ask(agent.key)
 
     def _agents_changed(self, keys: Collection[_Key]) -> None:
@@ -77,7 +77,8 @@ class FollowedTranscripts:
             self._ask(key)
 
     def _ask(self, key: _Key) -> None:
-        keeper, order = self._keepers.of(key[0]).connected, self._known[key][1]
+        agent, order = self._registry.agents.get(key), self._known[key][1]
+        keeper = self._keepers.of_agent(agent).connected if agent is not None else None
         if keeper is None or order is None:
             return
         self._asked[key] = keeper

@@ -217,3 +217,24 @@ def test_a_user_that_there_is_not(tmp_path: Path) -> None:
     for name in ("no-such-user", ""):
         with pytest.raises(RefusedError, match="there is no user"):
             asyncio.run(keepers.connect(name, lambda _: None, lambda: None))
+
+
+def test_what_systemd_says_of_its_jobs_is_in_the_log_and_not_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = "Transaction for corral-keeper.service/start is destructive"
+
+    class Failing(Scene):
+        async def ask(self, verb: str, user: str) -> dict[str, object]:
+            raise CorralError(f"the helper of this host: {said}", "")
+
+    scene = Failing(tmp_path)
+
+    async def act(connect: Callable[[], Awaitable[KeeperClient]]) -> None:
+        with pytest.raises(UnavailableError) as caught:
+            await connect()
+        assert caught.value.message == f"the keeper of {ME} cannot be started now"
+        assert f"user@{os.getuid()}.service" in caught.value.remedy
+
+    scene.play(act)
+    assert said in caplog.text

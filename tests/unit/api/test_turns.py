@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -224,7 +224,7 @@ def test_a_command_for_an_agent_that_was_looked_for_first(tmp_path: Path, monkey
         registry, supervisor = scene.registry, scene.services.supervisor
         await registry.observe([replace(registry.agent("shop", "a"), state=states.UNKNOWN)], [])
 
-        async def be_certain(team: str) -> None:
+        async def be_certain(team: str, names: Sequence[str] = ()) -> None:
             facts.owners[team] = "ann"
             await registry.observe([replace(registry.agent("shop", "a"), state=states.RUNNING)], [])
 

@@ -1,7 +1,7 @@
 """Pausing and resuming: what is written before, what after, and what is left if it does not work."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -39,16 +39,19 @@ class Host:
     def lock(self, _: str) -> asyncio.Lock:
         return self._lock
 
-    async def be_certain(self, _: str) -> None:
+    async def be_certain(self, _: str, __: Collection[str] = ()) -> None:
         assert self._lock.locked()
 
-    def of(self, _: str) -> "Host":
+    def of(self, _: str, __: Collection[str] = ()) -> "Host":
+        return self
+
+    def of_agent(self, _: Agent) -> "Host":
         return self
 
     async def open(self) -> "Host":
         return self
 
-    async def insist(self, _: str, act: "Callable[[Keeper], Awaitable[_T]]") -> _T:
+    async def insist(self, _: str, act: "Callable[[Keeper], Awaitable[_T]]", __: Collection[str] = ()) -> _T:
         return await act(cast("Keeper", self))
 
     async def freeze(self, team: str, runs: Sequence[str], *, frozen: bool) -> None:

@@ -1,7 +1,7 @@
 """What agents use: every agent has a line, its team as a whole has the last one."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -55,7 +55,7 @@ class Host:
         self.shared = False
         self.looks = 0
 
-    def of(self, _: str) -> "Host":
+    def of(self, _: str, __: Collection[str] = ()) -> "Host":
         return self
 
     async def open(self) -> "Host":

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from corral.adapters.unix_keeper.client import KeeperClient
 from corral.adapters.unix_keeper.helper import Helper
 from corral.adapters.unix_keeper.introducing import introduced
-from corral.domain.errors import RefusedError, UnavailableError
+from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.host_names import KEEPERS
 from corral.peer import peer_of, user_name
 from corral.ports.keeper import PROTOCOL, Hello
@@ -57,13 +57,26 @@ class HostKeepers:
         try:
             return await self._opened(path, user, uid, on_report, on_lost)
         except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError, PermissionError):
-            await self._helper.ask("keeper_start", user)
+            await self._have_started(user, uid)
         try:
             return await self._opened(path, user, uid, on_report, on_lost)
         except OSError as error:
             raise UnavailableError(
                 f"the keeper of {user} was started, and cannot be reached at {path}: {error.strerror}",
                 f"journalctl --user -u corral-keeper.service, by {user}, may tell why",
+            ) from error
+
+    async def _have_started(self, user: str, uid: int) -> None:
+        try:
+            await self._helper.ask("keeper_start", user)
+        except (RefusedError, UnavailableError):
+            raise  # the helper's own words; what follows is what systemd says, in the terms of its jobs
+        except CorralError as error:
+            log.error("the keeper of %s does not start: %s", user, error.message)
+            raise UnavailableError(
+                f"the keeper of {user} cannot be started now",
+                f"systemctl status user@{uid}.service tells whether the service manager of {user} runs; "
+                "journalctl -t corral-helper says what it answered",
             ) from error
 
     async def _opened(
