@@ -30,6 +30,7 @@ def as_told_to(error: CorralError, user: str) -> CorralError:
     """The error as somebody is told of it: what another's keeper says is not said by Corral."""
     if error.said_by in ("", user):
         return error
-    told = type(error)(told_error(error), "it is that keeper's word: corral ps shows whose agents they are")
+    where = f"journalctl --user -u corral-keeper.service, by {error.said_by}"
+    told = type(error)(told_error(error), f"the log of that keeper has it whole, and what helps: {where}")
     told.code, told.said_by = error.code, error.said_by
     return told

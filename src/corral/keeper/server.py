@@ -396,6 +396,9 @@ class KeeperServer:
                 raise WrongUseError(f"there is no verb {call.verb!r}")
             frame: wire.Frame = wire.Answer(number=call.number, value=wire.pack(await verb(call.arguments)))
         except CorralError as error:
+            if self._caller is not None:
+                # Others than its user are told less of it, and not what helps: see `domain.foreign_words`.
+                log.info("%s: %s%s", call.verb, error.message, f" → {error.remedy}" if error.remedy else "")
             frame = wire.Failure(number=call.number, error=error.as_json())
         except Exception as error:
             log.exception("%s failed", call.verb)
