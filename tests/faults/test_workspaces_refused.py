@@ -1,5 +1,6 @@
 """A workspace that cannot be made: told in one sentence with what helps, and nothing of it is left."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -122,6 +123,20 @@ def test_an_agent_that_ran_still_points_to_its_last_words(instance: Instance) ->
     instance.spec(toml({"a": {"command": ["sh", "-c", "echo no key; exit 3"]}}))
     done = instance.run("up", "--json", check=False)
     assert failure(done)["remedy"] == "corral logs a shows its last words"
+
+
+def test_a_workspace_that_was_deleted_is_made_again_by_up_and_whoever_restarts_is_told(
+    instance: Instance, repo: Callable[..., Path]
+) -> None:
+    _team(instance, repo())
+    instance.run("up")
+    shutil.rmtree(instance.json("ps")[0]["workspace"])
+    done = instance.run("restart", "a", check=False)
+    assert "is not there: corral up makes it again" in done.stdout
+    assert "corral up makes a workspace again" in done.stderr
+    assert "corral up makes it again" in instance.run("ps").stdout
+    instance.run("up")
+    assert states(instance) == {"a": "running"}
 
 
 def test_a_repository_that_was_deleted_does_not_hold_up_down(

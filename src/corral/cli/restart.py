@@ -12,7 +12,10 @@ def run(invocation: Invocation) -> int:
         say_states(agents)
     down = [str(agent.get("agent")) for agent in agents if agent.get("state") in AT_REST | {UNKNOWN}]
     if down:
-        raise CorralError(f"not running again: {', '.join(down)}", f"corral logs {down[0]} shows its last words")
+        raise CorralError(
+            f"not running again: {', '.join(down)}",
+            f"corral logs {down[0]} shows its last words; corral up makes a workspace again that is gone",
+        )
     return 0
 
 

@@ -19,7 +19,7 @@ def session_order(tools: HostTools, launches: Launches, launch: Launch, note: st
     Raises `CorralError` if the workspace is gone, and `OSError` if the file cannot be written.
     """
     if not os.path.isdir(launch.directory):
-        raise CorralError(f"its workspace {launch.directory} is not there")
+        raise CorralError(f"its workspace {launch.directory} is not there: corral up makes it again")
     # A restart by the supervisor goes on with the environment of then.
     environment = launch.environment or launches.environment_of(launch.agent) or {}
     path = launches.write(
