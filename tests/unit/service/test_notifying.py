@@ -44,7 +44,7 @@ def test_a_keeper_that_cannot_be_had_is_not_the_fault_of_the_file(
         set_notice=lambda _, name, words: said.append(f"{name}: {words}"),
         note=lambda *_: None,
     )
-    keepers = SimpleNamespace(of=lambda _: SimpleNamespace(open=_gone))
+    keepers = SimpleNamespace(of=lambda _: SimpleNamespace(open=_gone), owner=lambda _: "ann")
     context: Any = SimpleNamespace(registry=registry, supervisor=SimpleNamespace(keepers=keepers))
 
     async def tell() -> None:
