@@ -27,9 +27,9 @@ class LeaseApi:
 
     async def acquire_lease(self, request: Request) -> Response:
         order = await requests.body(request, lease_bodies.AcquireBody)
-        work = self._leases.acquire(requests.caller(request), await self._claim(request, order), order.wait)
-        # One who does not wait has an answer in a moment, whether or not it is heard.
-        held = await (while_heard(request, work) if order.wait else work)
+        claim = await self._claim(request, order)
+        # Also one who does not want to wait may have to, for the turn of much that is compared.
+        held = await while_heard(request, self._leases.acquire(requests.caller(request), claim, order.wait))
         return answers.json_noting(lease_answers.lease(held), lease=held.lease.lease)
 
     async def wait_for_leases(self, request: Request) -> Response:
@@ -45,7 +45,8 @@ class LeaseApi:
         return await self._checked(request, await requests.file_names_in_body(request))
 
     async def _checked(self, request: Request, paths: list[str]) -> Response:
-        await self._leases.check(await self._claims.paths(self._asking(request), paths))
+        claim = await self._claims.paths(self._asking(request), paths)
+        await while_heard(request, self._leases.check(claim))
         return answers.json(lease_answers.Checked(free=True, paths=[shown(path) for path in paths]))
 
     async def list_leases(self, request: Request) -> Response:
@@ -105,9 +106,7 @@ class LeaseApi:
             while_agent_runs=order.while_agent_runs,
             within=order.within,
         )
-        work = self._leases.acquire(requests.caller(request), claim, order.wait)
-        # One who does not wait has an answer in a moment, whether or not it is heard.
-        held = await (while_heard(request, work) if order.wait else work)
+        held = await while_heard(request, self._leases.acquire(requests.caller(request), claim, order.wait))
         return answers.json_noting(lease_answers.lease(held), lease=held.lease.lease)
 
     async def _claim(self, request: Request, order: lease_bodies.AcquireBody) -> Claim:
