@@ -32,11 +32,14 @@ def _have_one(places: Places) -> "tuple[bool, Record]":
 
     started = ensure_daemon(places)
     try:
-        return started, ask(places, "GET", "/v1/health")
+        return started, ask_present_daemon(places, "GET", "/v1/health")
+    except DaemonAbsentError:
+        if started:
+            raise error_of_absence(places) from None
     except UnavailableError:
         if started or somebody_listens(places):
             raise
-    # The one that was there has ended while it was asked.
+    # The one that was there has ended before it was asked, or meanwhile.
     return ensure_daemon(places), ask(places, "GET", "/v1/health")
 
 

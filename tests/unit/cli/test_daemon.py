@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -130,6 +131,28 @@ def test_one_that_ends_while_it_is_asked_is_followed_by_another(
     assert (outcome.code, len(looks)) == ((0, 2) if ends else (6, 1))
     if ends:
         assert outcome.out == "the daemon runs, pid 42\n"
+
+
+def test_one_that_is_gone_before_it_is_asked_and_left_nothing_up_is_started_again(
+    corral: Corral, daemon: FakeDaemon, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aside, looks = f"{places.daemon_socket}.aside", list[bool]()
+    places.create()
+    for path in (places.at_rest_mark, places.database):
+        Path(path).touch()
+
+    def ensured(_: Places) -> bool:
+        looks.append(True)
+        if len(looks) == 1:
+            os.rename(places.daemon_socket, aside)  # somebody listened there, and has ended
+        else:
+            os.rename(aside, places.daemon_socket)
+            daemon.answer("GET", "/v1/health", health())
+        return len(looks) == 2
+
+    monkeypatch.setattr(start, "ensure_daemon", ensured)
+    outcome = corral("daemon", "start")
+    assert (outcome.code, outcome.out, len(looks)) == (0, "the daemon runs, pid 42\n", 2)
 
 
 def test_who_stops_the_daemon_of_a_shared_server_is_told_how_it_starts_again(
