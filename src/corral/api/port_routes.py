@@ -34,8 +34,10 @@ class PortApi:
         chosen = await sight.rows(self._chosen(request), lambda agent: agent.key)
         named = bool(requests.text(request, "agent") or requests.text(request, "team"))
         found = await self._ports.uses(chosen, named=named)
-        opened = await sight.opened(CONTENTS_OF_PROCESS, (agent.key for agent in chosen))
-        rows = [port_answers.use(one, hidden=one.concerns not in opened) for one in found.ports]
+        # Keepers were waited for: what may be told now is another question.
+        listed = await sight.rows(found.ports, lambda one: one.concerns)
+        opened = await sight.opened(CONTENTS_OF_PROCESS, (one.concerns for one in listed))
+        rows = [port_answers.use(one, hidden=one.concerns not in opened) for one in listed]
         return answers.json_of_some(rows, found.unknown)
 
     def _chosen(self, request: Request) -> list[Agent]:

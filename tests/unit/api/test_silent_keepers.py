@@ -18,7 +18,7 @@ from corral.ports.processes import Process
 from corral.ports.resources import Listening
 from corral.ports.sessions import SeatShown, SharedSession
 from corral.ports.usage import Usage
-from corral.service import lists, process_finding
+from corral.service import authority, lists, process_finding
 from tests.support.records import PERSON
 from tests.unit.api.deciding import Scripted, decided
 from tests.unit.api.process_scene import started
@@ -197,6 +197,33 @@ def test_keepers_of_teams_that_may_not_be_seen_are_not_asked(tmp_path: Path) -> 
         assert not [verb for verb, _ in scene.keepers["ann"].asked if verb in ("processes", "listening", "usage")]
 
     played(tmp_path, act, lambda question: question.on.team != "toys")
+
+
+@pytest.mark.parametrize("target", ["/v1/ports", "/v1/processes", "/v1/sessions"])
+def test_what_may_not_be_seen_any_more_when_the_keepers_were_waited_for_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    monkeypatch.setattr(authority, "_FRESH_SECONDS", 0.0)
+    hidden = list[bool]()
+
+    async def act(scene: Scene) -> None:
+        other = scene.keepers["ann"]
+        await scene.exec("team=toys&agent=z", argv=["job"], background=True)
+        other.listeners["toys"] = [Listening(port=3000, agent="z", pid=6, command="node --token=theirs")]
+        other.sessions = _shares  # type: ignore[attr-defined]
+        reached = asyncio.Event()
+
+        async def slow(*_: object) -> Any:
+            reached.set()
+            await asyncio.Event().wait()
+
+        scene.keeper.listening = scene.keeper.processes = scene.keeper.sessions = slow  # type: ignore[assignment,attr-defined,method-assign]
+        asked = asyncio.ensure_future(scene.ask("GET", target))
+        await reached.wait()
+        hidden.append(True)
+        assert b"toys" not in (await asked).body
+
+    played(tmp_path, act, lambda question: not hidden or question.on.team != "toys")
 
 
 def test_a_process_is_found_though_anothers_keeper_is_silent(tmp_path: Path) -> None:
