@@ -19,11 +19,19 @@ def foreign_words(text: str) -> str:
     return told_pattern(" ".join(cut.split()))
 
 
+def told_words(said_by: str, text: str) -> str:
+    """What the keeper of this user says; where there is one person alone, its word is Corral's own."""
+    return f"the keeper of {said_by} says: {foreign_words(text)}" if said_by and text else text
+
+
 def told_error(error: CorralError) -> str:
     """What went wrong, and if a keeper says so, whose."""
-    if not error.said_by:
-        return error.message
-    return f"the keeper of {error.said_by} says: {foreign_words(error.message)}"
+    return told_words(error.said_by, error.message)
+
+
+def own_remedy(error: CorralError) -> str:
+    """What to do about it, if Corral says so."""
+    return "" if error.said_by else error.remedy
 
 
 def as_told_to(error: CorralError, user: str) -> CorralError:

@@ -19,6 +19,7 @@ from corral.background import Background
 from corral.domain import attendance, attendance_words, states
 from corral.domain.attendance import Attendance, Unattended
 from corral.domain.errors import CorralError, UnavailableError
+from corral.domain.foreign_words import own_remedy, told_error
 from corral.domain.moments import Moment, earlier
 from corral.domain.notices import Notice
 from corral.domain.records import SUPERVISOR, NewEvent, Who
@@ -265,7 +266,7 @@ class AttendanceWatch:
         except UnavailableError:
             raise
         except CorralError as error:
-            problem = f"{error.message}; {error.remedy}" if error.remedy else error.message
+            problem = "; ".join(filter(None, (told_error(error), own_remedy(error))))
             log.warning("team %s is alone, and to %s it failed: %s", team, acting.reaction, error.message)
         point("daemon.unattended_done")
         current = self._known.get(team)

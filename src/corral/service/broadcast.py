@@ -6,6 +6,7 @@ import asyncio
 
 from corral.domain import kinds, messages
 from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.foreign_words import told_error
 from corral.domain.records import Agent, Team, Who
 from corral.domain.sends import FAILED
 from corral.service.sends import Sends, Sent
@@ -45,6 +46,6 @@ class Broadcast:
             send = await self._sends.send(who, agent, raw, enter=enter)
         except CorralError as error:
             return Sent(
-                team=agent.team, agent=agent.name, message="", state=FAILED, bytes=len(raw), reason=error.message
+                team=agent.team, agent=agent.name, message="", state=FAILED, bytes=len(raw), reason=told_error(error)
             )
         return self._sends.told(await self._sends.wait(send.message, state, seconds))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from corral.domain import lifecycle, states
 from corral.domain.errors import CorralError, UnavailableError
+from corral.domain.foreign_words import told_error
 from corral.domain.records import PROMPT_SENDING, PROMPT_WAITING, Agent, NewEvent, Who
 from corral.service.context import Context
 from corral.service.progress import Progress, Tell
@@ -92,7 +93,7 @@ class Holding:
                 await self._freeze(team, paused, frozen=False)
             except CorralError as error:
                 outcome = "unknown" if isinstance(error, UnavailableError) else "failed"
-                await self._note(who, paused, "agent.resumed", lifecycle.paused, outcome, reason=error.message)
+                await self._note(who, paused, "agent.resumed", lifecycle.paused, outcome, reason=told_error(error))
                 raise
             await self._note(who, paused, "agent.resumed", lifecycle.resumed)
             await self._await_ready(paused)
@@ -137,9 +138,9 @@ class Holding:
         try:
             await self._freeze(team, agents, frozen=False)
         except CorralError:
-            await self._note(who, agents, "agent.paused", lifecycle.paused, "unknown", reason=error.message)
+            await self._note(who, agents, "agent.paused", lifecycle.paused, "unknown", reason=told_error(error))
         else:
-            await self._note(who, agents, "agent.paused", lifecycle.resumed, "failed", reason=error.message)
+            await self._note(who, agents, "agent.paused", lifecycle.resumed, "failed", reason=told_error(error))
             await self._await_ready(agents)
 
     async def _note(

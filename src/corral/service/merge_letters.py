@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from corral.domain.errors import CorralError, RefusedError
+from corral.domain.foreign_words import own_remedy, told_error
 from corral.domain.merge_records import GateRun, Merge
 from corral.domain.records import SUPERVISOR
 from corral.service.merge_gates import described
@@ -64,6 +65,7 @@ class MergeLetters:
     async def refused(self, merge: Merge, target: str, error: RefusedError) -> None:
         """It may not go in."""
         again = f"corral merge retry {merge.name}"
+        why = ". ".join(filter(None, (told_error(error), own_remedy(error))))
         if merge.tokens:
             again += (
                 " --token N, with the token of the lease that you hold then. Without --token it relies on the same as "
@@ -72,7 +74,7 @@ class MergeLetters:
         await self._send(
             merge,
             f"{merge.name}: {merge.branch} may not go into {target}",
-            f"{error.message}. {error.remedy}. To try it again: {again}",
+            f"{why}. To try it again: {again}",
         )
 
     async def waits(self, merge: Merge, why: str) -> None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from corral.domain.errors import CorralError
+from corral.domain.foreign_words import own_remedy, told_error
 from corral.domain.merge_records import LANDING, QUEUED, WAITS, Merge
 from corral.domain.records import SUPERVISOR
 from corral.service.merge_book import MergeBook
@@ -28,7 +29,7 @@ class MergeWaits:
 
     async def say_why(self, team: str, line: Sequence[Merge], error: CorralError) -> None:
         """Have the first in line tell why nothing happens, and those that are about to land with it."""
-        step = f"{WAITS}{'; '.join(filter(None, (error.message, error.remedy)))}"[:500]
+        step = f"{WAITS}{'; '.join(filter(None, (told_error(error), own_remedy(error))))}"[:500]
         told = [merge.number for merge in line if merge is line[0] or merge.state == LANDING]
         if any(merge.step != step for merge in line if merge.number in told):
             try:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from corral.background import Background
 from corral.domain import states
 from corral.domain.errors import CorralError, RefusedError
+from corral.domain.foreign_words import own_remedy, told_error
 from corral.domain.merge_queue import MergeQueue
 from corral.domain.merge_records import (
     CONFLICT,
@@ -125,7 +126,7 @@ class MergeWork:
             try:
                 left = await self._gates.clear(record)
             except CorralError as error:
-                left = [error.message]
+                left = [told_error(error)]
         return Resting(waiting=[f"{merge.name} ({merge.branch})" for merge in queue.line()], left=left)
 
     def _agents_changed(self, keys: Collection[tuple[str, str]]) -> None:
@@ -298,7 +299,8 @@ class MergeWork:
 
     async def _refuse(self, team: Team, merge: Merge, base: str, error: RefusedError) -> None:
         await self._letters.refused(merge, team.merge.target, error)
-        await self._finish(merge, "merge.refused", REFUSED, reason=error.message, remedy=error.remedy, base=base)
+        why, remedy = told_error(error), own_remedy(error)
+        await self._finish(merge, "merge.refused", REFUSED, reason=why, remedy=remedy, base=base)
 
     async def _finish(self, merge: Merge, event: str, state: str, **facts: object) -> None:
         """It is at an end, unless somebody cancelled it meanwhile."""

@@ -17,6 +17,7 @@ from corral.background import Background
 from corral.domain import send_fate, states
 from corral.domain.activity import Activity
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
+from corral.domain.foreign_words import own_remedy, told_error
 from corral.domain.records import Agent
 from corral.domain.sends import ENTERING, FAILED, OBSERVED, PASTED, PASTING, PROVING, SUBMITTED, TELLING, UNKNOWN, Send
 from corral.failpoint import point
@@ -143,7 +144,7 @@ class SendWork:
                         if held is not None and await self._was_for_now(send, held):
                             held = None
                     except CorralError as error:
-                        held = _Held(error.message)
+                        held = _Held(told_error(error))
                     worker.held = (send.number, held) if held is not None else None
                 if held is None:
                     continue
@@ -209,12 +210,12 @@ class SendWork:
             self._supervisor.suspect(send.team)
             raise
         except RefusedError as error:
-            await self._sends.now(send, state=FAILED, step="", reason=error.message, remedy=error.remedy)
+            await self._sends.now(send, state=FAILED, step="", reason=told_error(error), remedy=own_remedy(error))
             return None
         except CorralError as error:
             # Nothing was typed. If the agent has ended, that is known in a moment, and then it has failed.
             await self._sends.now(send, step="")
-            return _Held(error.message)
+            return _Held(told_error(error))
         point("daemon.pasted")
         return await self._pasted(keeper, send, done)
 

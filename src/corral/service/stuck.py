@@ -16,6 +16,7 @@ from corral.domain import activity as activities
 from corral.domain import states, stuck
 from corral.domain.activity import Activity
 from corral.domain.errors import CorralError
+from corral.domain.foreign_words import told_error
 from corral.domain.records import Agent, NewEvent
 from corral.domain.sends import SUBMITTED, Send
 from corral.domain.stuck import Seen
@@ -122,7 +123,7 @@ class StuckWatch(AgentWatch):
             why = "" if sent.reached(SUBMITTED) else sent.reason or "nobody can tell whether it was typed"
             message = sent.message
         except CorralError as error:
-            why, message = error.message, ""
+            why, message = told_error(error), ""
         current = self._registry.agents.get(key)
         if current is None or current.run != agent.run:
             return

@@ -13,6 +13,7 @@ from corral.domain import plan, repository, states
 from corral.domain.conversations import carried_over
 from corral.domain.environment import agent_environment, ambient_environment
 from corral.domain.errors import CorralError, UnavailableError
+from corral.domain.foreign_words import as_told_to, own_remedy, told_error
 from corral.domain.merge_rules import settled
 from corral.domain.plan import Step
 from corral.domain.port_blocks import Block, variables
@@ -291,7 +292,8 @@ class UpWork:
             return error
 
     async def _fail(self, record: Agent, error: CorralError) -> None:
-        failed = replace(record, state=states.FAILED, since=self._now(), reason=error.message)
+        why = told_error(error)
+        failed = replace(record, state=states.FAILED, since=self._now(), reason=why)
         await self._registry.commit(
             self._who,
             agents=[failed],
@@ -301,13 +303,14 @@ class UpWork:
                     team=record.team,
                     agent=record.name,
                     outcome="failed",
-                    data={"reason": error.message, "remedy": error.remedy},
+                    data={"reason": why, "remedy": own_remedy(error)},
                 )
             ],
         )
-        self.remedies[record.name] = error.remedy
+        told = as_told_to(error, self._who.user)
+        self.remedies[record.name] = told.remedy
         self._done += 1
-        self._step(record.name, "failed", error.message)
+        self._step(record.name, "failed", told.message)
 
     async def keep_environments(self, names: Sequence[str]) -> None:
         """Have what agents need that are not started now: whoever starts them later has no environment to give.

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from corral.background import Background
 from corral.domain import states
 from corral.domain.errors import CorralError
+from corral.domain.foreign_words import told_error
 from corral.supervise import observe
 from corral.supervise.registry import Registry
 
@@ -82,7 +83,7 @@ class Looking:
                 except CorralError as error:
                     log.warning("team %s cannot be seen: %s", team, error.message)
                     agents = self._registry.of_team(team).values()
-                    lost = observe.lose_sight(agents, error.message, self._now())
+                    lost = observe.lose_sight(agents, told_error(error), self._now())
                     await self._registry.observe(lost.agents.values(), lost.events)
                 else:
                     known = all(agent.state != states.UNKNOWN for agent in self._registry.of_team(team).values())

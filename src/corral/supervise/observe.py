@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from corral.domain import conversations, lifecycle, states
+from corral.domain.foreign_words import told_words
 from corral.domain.records import (
     PROMPT_SENDING,
     PROMPT_WAITING,
@@ -86,8 +87,8 @@ def run_ready(findings: Findings, agent: Agent, report: RunReady) -> None:
         findings.note(replace(agent, ready=True), "agent.ready", run=report.run, evidence=report.evidence)
 
 
-def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) -> Findings:
-    """Bring the records of one team in line with what its keeper sees."""
+def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float, *, said_by: str = "") -> Findings:
+    """Bring the records of one team in line with what its keeper sees: on a shared server, the one of `said_by`."""
     findings = Findings()
     runs = {run.run: run for run in inventory.runs}
     for agent in agents:
@@ -102,7 +103,7 @@ def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float) ->
         server, why = (inventory.host, inventory.host_why) if plain else (inventory.server, inventory.why)
         if server == "unknown":
             silent = "the host of its process does not answer" if plain else "tmux does not answer"
-            _lose_sight(findings, agent, why or silent, now)
+            _lose_sight(findings, agent, told_words(said_by, why) or silent, now)
         elif agent.state == states.STOPPING:
             # Also when its terminal is gone: what it had started may not be.
             findings.finish_stop.append(agent)

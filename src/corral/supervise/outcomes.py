@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from corral.domain import lifecycle, states
 from corral.domain.errors import CorralError, UnavailableError
+from corral.domain.foreign_words import told_error, told_words
 from corral.domain.records import Agent, NewEvent, Who
 from corral.ports.runs import Ended, Run
 from corral.supervise import observe
@@ -31,8 +32,9 @@ class Outcomes:
             if agent.run != run.run or agent.state != states.STARTING:
                 continue  # it ended already, and that was noted
             if run.problem:
-                failed = lifecycle.not_started(agent, run.problem, now)
-                findings.note(failed, "agent.failed", "failed", reason=run.problem, run=run.run)
+                why = told_words(self._registry.run_by(agent), run.problem)
+                failed = lifecycle.not_started(agent, why, now)
+                findings.note(failed, "agent.failed", "failed", reason=why, run=run.run)
             else:
                 alive = lifecycle.running(
                     agent,
@@ -47,20 +49,16 @@ class Outcomes:
 
     async def start_failed(self, begun: Sequence[Agent], error: CorralError) -> None:
         """Runs were to be started, and it failed as a whole."""
-        now = self._now()
+        now, why = self._now(), told_error(error)
         findings = Findings()
         for agent in begun:
             current = self._registry.agents[agent.key]
             if current.run != agent.run or current.state != states.STARTING:
                 continue
             if isinstance(error, UnavailableError):
-                findings.note(
-                    lifecycle.unseen(current, error.message, now), "agent.unknown", "unknown", reason=error.message
-                )
+                findings.note(lifecycle.unseen(current, why, now), "agent.unknown", "unknown", reason=why)
             else:
-                findings.note(
-                    lifecycle.not_started(current, error.message, now), "agent.failed", "failed", reason=error.message
-                )
+                findings.note(lifecycle.not_started(current, why, now), "agent.failed", "failed", reason=why)
         await self._registry.observe(findings.agents.values(), findings.events)
         if isinstance(error, UnavailableError) and begun:
             self._suspect(begun[0].team)

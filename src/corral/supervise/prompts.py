@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from corral.domain.errors import CorralError
+from corral.domain.foreign_words import told_error
 from corral.domain.records import PROMPT_SENDING, PROMPT_SENT, PROMPT_UNKNOWN, PROMPT_WAITING, Agent
 from corral.ports.reports import RunReady
 from corral.supervise.observe import Findings
@@ -55,7 +56,7 @@ class Prompts:
         try:
             said = await self._say(agent)
         except CorralError as error:
-            said = Said(False, error.message)
+            said = Said(False, told_error(error))
         finally:
             self._under_way.discard(agent.run)
         if said.ok:

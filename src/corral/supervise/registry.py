@@ -148,6 +148,11 @@ class Registry:
             raise no_agent(team, name, self.of_team(team))
         return agent
 
+    def run_by(self, agent: Agent) -> str:
+        """The OS user whose keeper tells of an agent; empty in the instance of one person."""
+        team = self.teams.get(agent.team)
+        return agent.run_as or (team.user if team is not None else "")
+
     def named(self, name: str) -> list[Agent]:
         """The agents of that name, of whatever team."""
         return [agent for agent in self.agents.values() if agent.name == name]

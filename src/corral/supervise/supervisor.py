@@ -216,7 +216,7 @@ class Supervisor:
         self._transcripts.looked(team)
         self._registry.count_processes(team, running)
         for user, inventory in looks:
-            await self._follow(observe.from_inventory(self._run_by(user, team), inventory, self._now()))
+            await self._follow(observe.from_inventory(self._run_by(user, team), inventory, self._now(), said_by=user))
 
     def _run_by(self, user: str, team: str) -> list[Agent]:
         strangers = self.keepers.strangers(user, team)
