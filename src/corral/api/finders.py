@@ -223,7 +223,8 @@ def up(case: Case) -> About:
     if not name:
         return own(case)  # the handler says what is wrong
     if name in case.everything.teams:
-        return About(on=(case.target(name),))
+        # Of a team that the caller may not see, no more is told than that there is one of that name.
+        return About(on=(case.target(name) if case.asking.sees(name) else Target(kind=TEAM, team=name),))
     return About(on=(_of_caller(case, name),))
 
 

@@ -77,6 +77,53 @@ def test_the_daemon_counts_what_may_be_seen(tmp_path: Path) -> None:
     decided(tmp_path, policy, act)
 
 
+def test_the_daemon_names_the_users_of_what_may_be_seen(tmp_path: Path) -> None:
+    policy = Scripted(lambda _: True)
+
+    async def act(scene: Scene) -> None:
+        assert set((await scene.ask("GET", "/v1/health")).json["keepers"]) == {ME, "ann"}
+        policy.allows = lambda question: question.verb == "health" or own(question)
+        assert set((await scene.ask("GET", "/v1/health")).json["keepers"]) == {ME}
+
+    decided(tmp_path, policy, act, several=True)
+
+
+def test_who_may_not_list_members_is_told_of_those_whose_teams_they_see(tmp_path: Path) -> None:
+    policy = Scripted(lambda _: True)
+
+    async def act(scene: Scene) -> None:
+        scene.services.msg._people |= {"ann", "zoe"}
+        reply = await scene.ask("POST", "/v1/messages", {"text": "t", "to": ["@nobody"]})
+        assert "@ann, " in reply.error["remedy"]
+        assert "@zoe" in reply.error["remedy"]
+        policy.allows = lambda question: question.verb != "member_ls" and own(question)
+        for ask in (
+            ("POST", "/v1/messages", {"text": "t", "to": ["@nobody"]}),
+            ("GET", "/v1/messages/inbox?from=@nobody", None),
+        ):
+            reply = await scene.ask(*ask)
+            assert reply.status == 404, reply.body
+            assert f"@{ME}" in reply.error["remedy"]
+            assert "ann" not in reply.error["remedy"]
+            assert "zoe" not in reply.error["remedy"]
+
+    decided(tmp_path, policy, act, several=True)
+
+
+def test_whose_a_name_is_is_not_told_to_who_may_not_see_the_team(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        text = '[team]\nname = "toys"\n\n[agents.a]\ncommand = ["cat"]\n'
+        body = {"file": "/n/corral.toml", "text": text, "dry_run": True}
+        reply = await scene.ask("POST", "/v1/up", body)
+        assert (reply.status, reply.error["code"]) == (403, "denied")
+        assert "toys" in str(reply.body)
+        assert "ann" not in str(reply.body)
+
+    policy = Scripted(own)
+    decided(tmp_path, policy, act, several=True)
+    assert all(on.owner in ("", ME) for on in policy.about("up"))
+
+
 @pytest.mark.parametrize("who", ["", ME])
 def test_what_one_may_do_oneself_can_always_be_asked(tmp_path: Path, who: str) -> None:
     async def act(scene: Scene) -> None:
