@@ -41,7 +41,7 @@ class DaemonApi:
                 "agents": len(agents),
                 "keeper": keepers.presence,
                 **({"listening": listening} if listening else {}),
-                **({"keepers": keepers.presences} if keepers.shared else {}),
+                **({"keepers": keepers.presences_of(teams)} if keepers.shared else {}),
                 **({"audit": _audit(services.audit)} if services.audit is not None else {}),
             }
         )

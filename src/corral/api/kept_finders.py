@@ -13,6 +13,7 @@ from corral.api.msg_requests import MessageBody
 from corral.domain import inbox, msg, msg_parties, sends
 from corral.domain.errors import NotFoundError
 from corral.domain.inbox_records import number_of
+from corral.domain.policy import Target
 from corral.service.hook_notices import HookNotices
 from corral.service.inbox import InboxService
 from corral.service.merges import Merges
@@ -123,7 +124,15 @@ class KeptFinders:
             team: {name: agent.declared_as or name for name, agent in case.seen.of_team(team).items()}
             for team in case.seen.teams
         }
-        return msg_parties.Known(agents=agents, people=self._msg.people)
+        people = self._msg.people
+        return msg_parties.Known(agents=agents, people=people, told=lambda: _told(case, people))
+
+
+def _told(case: Case, people: frozenset[str]) -> frozenset[str]:
+    """The people that the caller may know of: all, for who may list members; else who has a team that they see."""
+    if case.asking.decision("member_ls", Target()).allow:
+        return people
+    return people & {case.asking.who.user, *(team.user for team in case.seen.teams.values())}
 
 
 def _party(case: Case, about: About) -> str:

@@ -24,6 +24,13 @@ class Known:
     #: Team → agent → its role: the name of its table in corral.toml.
     agents: Mapping[str, Mapping[str, str]]
     people: AbstractSet[str]
+    #: Those of them that an error may name; without it, all.
+    told: Callable[[], AbstractSet[str]] | None = None
+
+    @property
+    def shown_people(self) -> list[str]:
+        """The people that an error names, as they are written."""
+        return [shown(one) for one in sorted(self.people if self.told is None else self.told())]
 
 
 def shown(party: str) -> str:
@@ -54,7 +61,7 @@ def party(word: str, *, sender: str, team: Callable[[], str], known: Known) -> s
         raise WrongUseError(f"{word} may be several", "name one: AGENT, TEAM/AGENT or @PERSON")
     meant = _meant(word, sender, team, known)
     if not meant:
-        there = [*_agents(_teams([word], team, known), sender, known), *map(shown, sorted(known.people))]
+        there = [*_agents(_teams([word], team, known), sender, known), *known.shown_people]
         raise NotFoundError(f"there is nobody called {word}", f"there are: {_some(there)}", unknown=[word])
     return meant[0]
 
@@ -79,7 +86,7 @@ def _unknown(
 ) -> NotFoundError:
     teams = _teams(words, team, known)
     roles = dict.fromkeys(ROLE + role for one in teams for role in known.agents.get(one, {}).values())
-    agents, people = _agents(teams, sender, known), [shown(one) for one in sorted(known.people)]
+    agents, people = _agents(teams, sender, known), known.shown_people
     # No name has a space in it: that is the message.
     text = "the message itself is given with --message (-m); " if any(len(word.split()) > 1 for word in nobody) else ""
     return NotFoundError(

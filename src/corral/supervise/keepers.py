@@ -137,11 +137,22 @@ class Keepers:
     @property
     def presences(self) -> dict[str, str]:
         """By user, whether their keeper is connected: of all that a team needs, and of others that are."""
-        needed = (
-            {user for team in self._registry.teams for user in self.users(team)} if self.shared else set(self._links)
-        )
-        connected = {user for user, link in self._links.items() if link.connected is not None}
-        return {user: "present" if user in connected else "absent" for user in sorted(needed | connected)}
+        needed = self._users_of(self._registry.teams) if self.shared else set(self._links)
+        return self._presences(needed | self._connected())
+
+    def presences_of(self, teams: Iterable[str]) -> dict[str, str]:
+        """On a shared server, the same of those that these teams need alone."""
+        return self._presences(self._users_of(teams))
+
+    def _users_of(self, teams: Iterable[str]) -> set[str]:
+        return {user for team in teams for user in self.users(team)}
+
+    def _connected(self) -> set[str]:
+        return {user for user, link in self._links.items() if link.connected is not None}
+
+    def _presences(self, users: Iterable[str]) -> dict[str, str]:
+        connected = self._connected()
+        return {user: "present" if user in connected else "absent" for user in sorted(users)}
 
     def teams_of(self, user: str) -> list[str]:
         """The teams that the keeper of this user has to do with."""

@@ -122,6 +122,8 @@ def test_one_that_is_lost_concerns_its_user_alone(tmp_path: Path) -> None:
         assert scene.keepers.teams_of("ann") == ["shop"]
         assert (scene.keepers.of("shop").presence, scene.keepers.of("mill").presence) == ("absent", "present")
         assert scene.keepers.presences == {"ann": "absent", "ben": "present"}
+        assert scene.keepers.presences_of(["mill"]) == {"ben": "present"}, "those of one team"
+        assert scene.keepers.presences_of([]) == {}
         assert scene.keepers.presence == "absent", "one that a team needs is missing"
         await scene.of("shop")
         assert scene.keepers.presence == "present"
