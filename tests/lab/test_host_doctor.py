@@ -269,14 +269,6 @@ def test_what_the_set_up_lacks_and_what_the_helper_refuses_is_told_by_doctor_and
         system("rm", "-r", kept)
 
 
-def test_root_who_has_no_agents_is_not_sent_to_the_helpers_log(server: None, ann: User) -> None:
-    up(ann, "shop")
-    done = system("corral", "down", "-t", "shpo", check=False)
-    assert (done.returncode, "no team shpo is up" in done.stderr) == (3, True), done.stderr
-    done = system("corral", "up", "-f", f"{ann.home}/shop/corral.toml", check=False)
-    assert (done.returncode, "do it as a member" in done.stderr) == (4, True), done.stderr
-
-
 def test_who_has_no_service_manager_is_told_so_with_what_helps(server: None, ann: User) -> None:
     up(ann, "shop")
     unit = f"user@{ann.uid}.service"

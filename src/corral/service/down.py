@@ -142,11 +142,6 @@ class Down:
             team = self._registry.teams.get(name)
             owner = self._supervisor.keepers.owner(name)
             before = await others_with(self._context, name, owner)
-            if team is None and shared and who.uid == 0:
-                raise NotFoundError(
-                    f"no team {name} is up, and root has none that could have left something",
-                    "corral ps shows what is up; what a team left, its owner finds: corral down by that user",
-                )
             if team is None and not (await self._left(name, before) if shared else self._left_worktrees(name)):
                 raise NotFoundError(f"no team {name} is up", "corral ps shows what is up")
             # Of a team at rest whose name is another's, only what is in the rooms of who asks is dealt with.
