@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 
 from corral.domain.errors import RefusedError
@@ -137,14 +137,14 @@ class Keepers:
     @property
     def presences(self) -> dict[str, str]:
         """By user, whether their keeper is connected: of all that a team needs, and of others that are."""
-        needed = self._users_of(self._registry.teams) if self.shared else set(self._links)
+        needed = self._users_of_all(self._registry.teams) if self.shared else set(self._links)
         return self._presences(needed | self._connected())
 
     def presences_of(self, teams: Iterable[str]) -> dict[str, str]:
         """On a shared server, the same of those that these teams need alone."""
-        return self._presences(self._users_of(teams))
+        return self._presences(self._users_of_all(teams))
 
-    def _users_of(self, teams: Iterable[str]) -> set[str]:
+    def _users_of_all(self, teams: Iterable[str]) -> set[str]:
         return {user for team in teams for user in self.users(team)}
 
     def _connected(self) -> set[str]:
