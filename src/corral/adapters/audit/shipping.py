@@ -31,14 +31,19 @@ class Shipper:
         self._directory = directory
 
     def __call__(self, line: bytes) -> None:
-        """Ship one; `CorralError` says which way failed, and the other one was tried all the same. To ship it again
-        does no harm. `BrokenTrailError` if another checkpoint of that number was shipped before, which stays."""
-        try:
-            if self._command:
-                self._give(line)
-        finally:
-            if self._directory:
-                self._put(line)
+        """Ship one, in each way whatever becomes of the other; `CorralError` says which of them failed. To ship it
+        again does no harm. `BrokenTrailError` if another checkpoint of that number was shipped before, which stays.
+        """
+        failed: list[CorralError] = []
+        for is_wanted, way in ((self._command, self._give), (self._directory, self._put)):
+            try:
+                if is_wanted:
+                    way(line)
+            except CorralError as error:
+                failed.append(error)
+        if failed:
+            kind = BrokenTrailError if any(isinstance(one, BrokenTrailError) for one in failed) else CorralError
+            raise kind("; ".join(one.message for one in failed), "; ".join(one.remedy for one in failed))
 
     def _put(self, line: bytes) -> None:
         signed = audit_checkpoints.read(line.removesuffix(b"\n"))

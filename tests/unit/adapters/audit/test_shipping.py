@@ -157,6 +157,10 @@ def test_one_way_that_fails_does_not_keep_the_other_from_being_tried(directory: 
     with pytest.raises(CorralError, match="exit code 1"):
         Shipper(("/bin/false",), str(kept))(line)
     assert list(_files(kept).values()) == [line]
+    with pytest.raises(CorralError, match=r"/bin/false: exit code 1; .*could not be put into") as both:
+        Shipper(("/bin/false",), str(kept / "nowhere"))(line)
+    assert "checkpoint_command" in both.value.remedy
+    assert "checkpoint_directory" in both.value.remedy
 
 
 # What the daemon finds out at its start
