@@ -179,6 +179,7 @@ class LeaseService:
     async def _grant(self, who: Who, compared: Comparing) -> Lease:
         lease = self._leases.grant(compared.claim, self._ledger.next_revision(), self._now(), self._clock())
         self._wind()
+        self._watchers.tell()
         noted = self._lost.grant(lease, _names(compared.in_the_way))
         await self._ledger.write(self._change(who, "lease.granted", put=[lease], about=[lease], noted=noted))
         return lease
@@ -194,6 +195,7 @@ class LeaseService:
             raise told from None
         granted: asyncio.Future[Lease] = asyncio.get_running_loop().create_future()
         self._waiting[number] = _Waiting(who, claim, granted, tickets)
+        self._watchers.tell()
         try:
             async with asyncio.timeout(wait):
                 return await granted
