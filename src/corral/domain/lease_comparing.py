@@ -1,13 +1,14 @@
 """A claim is compared with all that may be in its way, in steps, so that others get their turn in between.
 
-What was compared once is never compared again: claims do not change, and a name or a number is never another's. What
-was added since is found by the version of its realm. When a step is the last one, everything that is there at that
-moment was compared, and what is decided then, before anything else happens, is exact.
+What may be in the way is found in steps as well, once. What was compared once is never compared again: claims do not
+change, and a name or a number is never another's. What was added since is found by the version of its realm. When a
+step is the last one, everything that is there at that moment was compared, and what is decided then, before anything
+else happens, is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from corral.domain.errors import RefusedError
@@ -48,9 +49,10 @@ class Comparing:
         self._first_only = first_only
         self._stopping: tuple[LeaseIndex[str] | LeaseIndex[int], ...] = (held, line)
         self._indexes: tuple[LeaseIndex[str] | LeaseIndex[int], ...] = (*self._stopping, *others)
-        self._versions: list[int] = []
-        self._seen: set[Key] = set()
-        self._left: Iterator[tuple[Key, Claim, Sequence[int], bool]] = iter(())
+        #: By index, up to which version of the realm all was found that may be in the way.
+        self._versions = [index.version(claim.realm) for index in self._indexes]
+        #: What is to be done still, found as it is done.
+        self._left = self._candidates()
         self._ours: LeaseIndex[int] | None = None
 
     def step(self, most: int) -> bool:
@@ -58,12 +60,12 @@ class Comparing:
 
         `RefusedError` if it is more than may be compared for one request.
         """
-        until = self.compared + most
-        while True:
-            for key, claim, numbers, stops in self._left:
-                if key in self._seen:
-                    continue
-                self._seen.add(key)
+        until, passed = self.compared + most, 0
+        for candidate in self._left:
+            if isinstance(candidate, int):
+                passed += candidate
+            else:
+                key, claim, numbers, stops = candidate
                 found = self._compare(claim, numbers)
                 if found is not None:
                     self.in_the_way[key] = found
@@ -71,13 +73,9 @@ class Comparing:
                         return False
                 if self.compared > MOST_COMPARED:
                     raise _too_much(self.claim)
-                if self.compared >= until:
-                    return True
-            versions = [index.version(self.claim.realm) for index in self._indexes]
-            if versions == self._versions:
-                return False
-            self._versions = versions
-            self._left = self._candidates()
+            if self.compared + passed >= until:
+                return True
+        return False
 
     def all(self) -> Comparing:
         """Do all of it at once."""
@@ -85,16 +83,30 @@ class Comparing:
             pass
         return self
 
-    def _candidates(self) -> Iterator[tuple[Key, Claim, Sequence[int], bool]]:
-        """What has to be looked at: found now, and compared bit by bit."""
-        realm, patterns = self.claim.realm, self.claim.compared
-        found = []
-        for index in self._indexes:
-            claims: Mapping[Any, Claim] = index.claims(realm)
-            stops = index in self._stopping
-            near = index.near(realm, patterns)
-            found += [(key, claims[key], numbers, stops) for key, numbers in near.items() if key not in self._seen]
-        return iter(found)
+    def _candidates(self) -> Iterator[int | tuple[Key, Claim, Sequence[int], bool]]:
+        """What has to be compared: which of the patterns of which claim, and whether it ends all. A number is how much
+        was done to find that.
+        """
+        realm, patterns, seen = self.claim.realm, self.claim.compared, set[Key]()
+        for index, version in zip(self._indexes, list(self._versions), strict=True):
+            near: dict[Any, list[int]] = {}
+            for piece in index.pieces(realm, patterns):
+                for key, numbers in piece:
+                    near.setdefault(key, []).extend(numbers)
+                yield 1 + len(piece)
+            for key, numbers in near.items():
+                # What came since is found below, with all of its patterns.
+                claim = index.claim(realm, key, version)
+                if claim is not None and key not in seen:
+                    seen.add(key)
+                    yield key, claim, numbers, index in self._stopping
+        while (versions := [index.version(realm) for index in self._indexes]) != self._versions:
+            before, self._versions = self._versions, versions
+            for index, version in zip(self._indexes, before, strict=True):
+                for key, claim in index.since(realm, version):
+                    if key not in seen:
+                        seen.add(key)
+                        yield key, claim, range(len(claim.patterns)), index in self._stopping
 
     def _compare(self, other: Claim, numbers: Sequence[int]) -> Pattern | None:
         """The first of the other's patterns with these numbers that keeps the claim from being granted."""

@@ -7,13 +7,15 @@ never has more of them than there are parts in all patterns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from corral.domain.lease_model import Claim
 from corral.domain.path_patterns import Pattern
 
 K = TypeVar("K", str, int)
+#: Of claims that are near, so many are found at once.
+_PIECE = 256
 
 
 class _Node(Generic[K]):
@@ -30,10 +32,12 @@ class _Node(Generic[K]):
 class _Realm(Generic[K]):
     """What is known of one realm."""
 
-    __slots__ = ("claims", "root", "version")
+    __slots__ = ("added", "claims", "root", "version")
 
     def __init__(self) -> None:
+        #: In the order in which they came, and with which version each did.
         self.claims: dict[K, Claim] = {}
+        self.added: dict[K, int] = {}
         self.root: _Node[K] = _Node()
         self.version = 0
 
@@ -53,6 +57,7 @@ class LeaseIndex(Generic[K]):
         self._adds += 1
         realm.version = self._adds
         realm.claims[key] = claim
+        realm.added[key] = self._adds
         for number, pattern in enumerate(claim.compared):
             node = realm.root
             for part in pattern.beginning:
@@ -68,6 +73,7 @@ class LeaseIndex(Generic[K]):
         realm = self._realms.get(claim.realm)
         if realm is None or realm.claims.pop(key, None) is None:
             return
+        del realm.added[key]
         for pattern in claim.compared:
             _forget(realm.root, key, pattern.beginning)
         if not realm.claims:
@@ -78,20 +84,38 @@ class LeaseIndex(Generic[K]):
         found = self._realms.get(realm)
         return found.version if found is not None else 0
 
-    def claims(self, realm: str) -> Mapping[K, Claim]:
-        """All of a realm."""
-        found = self._realms.get(realm)
-        return found.claims if found is not None else {}
+    def claim(self, realm: str, key: K, version: int) -> Claim | None:
+        """One of a realm, if it is there still and was when the realm had that version."""
+        known = self._realms.get(realm)
+        return known.claims[key] if known is not None and known.added.get(key, version + 1) <= version else None
+
+    def since(self, realm: str, version: int) -> list[tuple[K, Claim]]:
+        """Those that came to a realm since it had that version."""
+        known, found = self._realms.get(realm), []
+        for key in reversed(known.claims) if known is not None else ():
+            assert known is not None
+            if known.added[key] <= version:
+                break
+            found.append((key, known.claims[key]))
+        return found
 
     def near(self, realm: str, patterns: Sequence[Pattern]) -> dict[K, list[int]]:
-        """Every claim that may name a file which one of the patterns names, with those of its patterns that may.
+        """Every claim that may name a file which one of the patterns names, with those of its patterns that may."""
+        found: dict[K, list[int]] = {}
+        for piece in self.pieces(realm, patterns):
+            for key, numbers in piece:
+                found.setdefault(key, []).extend(numbers)
+        return found
 
-        Each node is looked at once, however many of the patterns lead there.
+    def pieces(self, realm: str, patterns: Sequence[Pattern]) -> Iterator[Sequence[tuple[K, list[int]]]]:
+        """What is `near`, in pieces that each take a moment; a claim may be in several, and a piece may be empty.
+
+        What comes or goes between two pieces may be missing from them, or be in them in part. Each node is looked at
+        once, however many of the patterns lead there.
         """
         known = self._realms.get(realm)
-        found: dict[K, list[int]] = {}
         if known is None:
-            return found
+            return
         seen: set[int] = set()
         tops: list[_Node[K]] = []
         for pattern in patterns:
@@ -99,12 +123,11 @@ class LeaseIndex(Generic[K]):
             for node in way:
                 if id(node) not in seen:
                     seen.add(id(node))
-                    _gather(node, found)
+                    yield from _gathered(node)
             # What names one file has nothing below it.
             if len(way) == len(pattern.beginning) + 1 and not pattern.is_plain:
                 tops.append(way[-1])
-        _gather_below(tops, seen, found)
-        return found
+        yield from _gathered_below(tops, seen)
 
     @property
     def nodes(self) -> int:
@@ -127,13 +150,14 @@ def _way(root: _Node[K], beginning: Sequence[str]) -> list[_Node[K]]:
     return way
 
 
-def _gather(node: _Node[K], found: dict[K, list[int]]) -> None:
-    if node.at is not None:
-        for key, numbers in node.at.items():
-            found.setdefault(key, []).extend(numbers)
+def _gathered(node: _Node[K]) -> Iterator[Sequence[tuple[K, list[int]]]]:
+    there = tuple(node.at.items()) if node.at is not None else ()
+    yield there[:_PIECE]
+    for begin in range(_PIECE, len(there), _PIECE):
+        yield there[begin : begin + _PIECE]
 
 
-def _gather_below(tops: Iterable[_Node[K]], gathered: set[int], found: dict[K, list[int]]) -> None:
+def _gathered_below(tops: Iterable[_Node[K]], gathered: set[int]) -> Iterator[Sequence[tuple[K, list[int]]]]:
     """All that is below these, but for what was gathered."""
     passed: set[int] = set()
     left = list(tops)
@@ -143,7 +167,7 @@ def _gather_below(tops: Iterable[_Node[K]], gathered: set[int], found: dict[K, l
             continue
         passed.add(id(node))
         if id(node) not in gathered:
-            _gather(node, found)
+            yield from _gathered(node)
         if node.below is not None:
             left.extend(node.below.values())
 

@@ -26,19 +26,19 @@ class Comparisons:
 
         `RefusedError` if that is too much for one request.
         """
-        compared = begin()
+        state, compared = self._state(), begin()
         if not compared.step(AT_ONCE):
             return compared
         async with self._turns.setdefault(compared.claim.realm, asyncio.Lock()):
             while True:
-                state, compared = self._state(), begin()
                 await _finish(compared)
                 if self._state() is state:
                     return compared
+                state, compared = self._state(), begin()
 
 
 async def _finish(compared: Comparing) -> None:
-    is_done = not compared.step(AT_ONCE)
-    while not is_done:
+    is_more = True
+    while is_more:
         await asyncio.sleep(0)
-        is_done = not compared.step(AT_ONCE)
+        is_more = compared.step(AT_ONCE)

@@ -1,10 +1,12 @@
 """What one request may make the daemon do, counted: pairs of patterns compared, nodes kept, what is waited for."""
 
-from collections.abc import Callable, Collection
+import random
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
 
 import pytest
 
-from corral.domain import lease_comparing, lease_room
+from corral.domain import lease_comparing, lease_index, lease_room
 from corral.domain.errors import RefusedError
 from corral.domain.glob_parts import Part
 from corral.domain.lease_index import LeaseIndex
@@ -57,6 +59,52 @@ class TestComparing:
         assert not compared.step(500)
         assert overlaps() == 0
         assert leases.is_free(compared.claim, compared)
+
+    def test_so_is_found_what_may_be_in_the_way_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        leases, found = filled(200), [0]
+        pieces = LeaseIndex.pieces
+
+        def counted(index: LeaseIndex[Any], realm: str, patterns: Sequence[Pattern]) -> Iterator[Sequence[Any]]:
+            for piece in pieces(index, realm, patterns):
+                found[0] += len(piece)
+                yield piece
+
+        monkeypatch.setattr(LeaseIndex, "pieces", counted)
+        compared = leases.comparing(claim("mill", "**/*b"))
+        steps = []
+        while compared.step(100):
+            steps.append(found[0])
+            found[0] = 0
+        assert len(steps) > 16, "each of so many patterns was found, and then compared"
+        assert max(steps) <= 100 + 8
+
+    @pytest.mark.parametrize("seed", range(50))
+    def test_whatever_comes_and_goes_between_two_steps_what_is_decided_is_exact(
+        self, seed: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(lease_index, "_PIECE", 2)
+        chance, leases, token = random.Random(seed), Leases(), 0
+
+        def some() -> list[str]:
+            return chance.sample(["a", "a/", "a/x", "a/*", "*/x", "b/a/", "**/c", "b/*/c", "c", "?"], 2)
+
+        def grant() -> None:
+            nonlocal token
+            token += 1
+            leases.grant(claim("spy", *some()), token, 0.0, 0.0)
+
+        for _ in range(chance.randrange(20)):
+            grant()
+        compared = leases.comparing(claim("mill", *some()))
+        while compared.step(1 + chance.randrange(4)):
+            if leases.held and chance.random() < 0.4:
+                gone = leases.release(chance.choice(list(leases.held)), "spy")
+                leases.forget([gone] if chance.random() < 0.5 else [])
+            elif token < 60 and chance.random() < 0.6:
+                grant()
+        wanted = compared.claim
+        in_the_way = {one.lease for one in leases.held.values() if one.claim.is_in_the_way_of(wanted)}
+        assert {one.lease.lease for one in leases.obstacles(compared) if one.lease is not None} == in_the_way
 
     def test_what_came_meanwhile_is_compared_as_well_and_what_went_is_in_nobodys_way(self) -> None:
         leases = filled(100)
