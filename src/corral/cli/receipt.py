@@ -65,9 +65,9 @@ def lines(result: Record, *, colour: bool = False) -> list[str]:
 
 
 def residue_in_short(result: Record) -> str:
-    """What is left, in a few words: `2 processes, 1 sockets`."""
+    """What is left, in a few words: `2 processes, 1 socket`."""
     left = [
-        f"{check.get('found') if check.get('found') is not None else 'unknown'} {_what(check)}"
+        _number(found, _what(check)) if isinstance(found := check.get("found"), int) else f"unknown {_what(check)}"
         for check in entries(result, "checks")
         if check.get("found") != 0 or check.get("residue")
     ]
@@ -77,7 +77,12 @@ def residue_in_short(result: Record) -> str:
 def _counts(of: object) -> str:
     """`2 leases, 1 lock`: all that there is any of."""
     found = of.items() if isinstance(of, dict) else ()
-    return ", ".join(f"{count} {what.removesuffix('s') if count == 1 else what}" for what, count in found if count)
+    return ", ".join(_number(count, what) for what, count in found if count)
+
+
+def _number(count: int, what: str) -> str:
+    one = "process" if what == "processes" else what.removesuffix("s")
+    return f"{count} {one if count == 1 else what}"
 
 
 def short_path(path: str) -> str:

@@ -69,6 +69,13 @@ class TestTheReceipt:
         ]
         assert "corral: shop: something was left behind: 2 processes, unknown sockets\n" in outcome.err
 
+    def test_of_one_it_does_not_speak_as_of_many(self, corral: Corral, daemon: FakeDaemon) -> None:
+        one: list[object] = [
+            {"what": what, "found": 1, "residue": []} for what in ("processes", "tmux_servers", "worktrees")
+        ]
+        daemon.answer("POST", "/v1/down", taken_down(clean=False, checks=one))
+        assert "left behind: 1 process, 1 tmux server, 1 worktree\n" in corral("down").err
+
     def test_names_a_port_with_whoever_has_it(self, corral: Corral, daemon: FakeDaemon) -> None:
         port: dict[str, object] = {"kind": "port", "name": "tcp 127.0.0.1:8080", "pid": None, "command": "", "why": ""}
         left = [{**port, "pid": 12, "command": "node server.js", "why": "somebody still listens"}, port]
