@@ -198,6 +198,11 @@ def _say_nothing_is_up(places: "Places", words: str) -> None:
         from corral.cli.beside import remark_on_own_instance
 
         remark_on_own_instance(places)
+        return
+    from corral.client.absence import shared_server
+
+    if there := shared_server():
+        remark(there)
 
 
 def _names(agents: "Sequence[Agent]") -> "list[str]":

@@ -23,11 +23,11 @@ def has_history(places: "Places") -> bool:
     return os.path.exists(places.database) or _is_closed(places)
 
 
-def _shared_server() -> str:
+def shared_server() -> str:
     """Where a machine has a shared server: that there is one, for somebody who may have meant it."""
     if not os.path.isdir(host_names.HOME):
         return ""
-    return "; the shared server of this machine is for its members: sudo corral member add USER --role ROLE lets one in"
+    return "the shared server of this machine is for its members: sudo corral member add USER --role ROLE lets one in"
 
 
 def _is_closed(places: "Places") -> bool:
@@ -112,6 +112,7 @@ def error_of_absence(places: "Places") -> CorralError:
             "sudo corral member add USER --role ROLE",
         )
     if nothing_is_up(places):
-        return NotFoundError("no team is up", f"corral up starts the team of a corral.toml{_shared_server()}")
+        remedies = ("corral up starts the team of a corral.toml", shared_server())
+        return NotFoundError("no team is up", "; ".join(filter(None, remedies)))
     what = "daemon of this host is not running; agents" if places.of_host else "daemon is not running; its agents"
     return UnavailableError(f"the {what} may be", how_to_start_again(places))

@@ -159,6 +159,14 @@ class TestWithoutADaemon:
         assert (corral("ps", "--json").json, corral("ps", "--json").err) == ([], "")
         assert not os.path.exists(places.home)
 
+    def test_who_may_have_meant_the_shared_server_of_the_machine_is_told_of_it(
+        self, corral: Corral, own_directory: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("corral.client.absence.host_names.HOME", str(own_directory))
+        told = corral("ps").err.splitlines()
+        assert told[0] == "no team is up"
+        assert told[1].startswith("the shared server of this machine is for its members: sudo corral member add")
+
     def test_there_is_no_team_to_ask_for(self, corral: Corral) -> None:
         assert corral("ps", "-t", "shop", "--json").error["code"] == "not_found"
 
