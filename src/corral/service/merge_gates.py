@@ -76,7 +76,7 @@ class MergeGates:
         repo = team.repo or ""
         runs: list[GateRun] = []
         await tell("its merged tree is checked out")
-        path = await self._supervisor.insist(
+        path = await self._supervisor.insist_at(
             team.name, lambda keeper: keeper.merge_checkout(team=team.name, repo=repo, commit=commit)
         )
         point("daemon.merge_checked_out")
@@ -96,7 +96,7 @@ class MergeGates:
     async def clear(self, team: Team) -> list[str]:
         """End every gate of the team, and remove what they ran in; what would not go, in words."""
         repo = team.repo or ""
-        left = await self._supervisor.insist(team.name, lambda keeper: keeper.merge_clear(team=team.name, repo=repo))
+        left = await self._supervisor.insist_at(team.name, lambda keeper: keeper.merge_clear(team=team.name, repo=repo))
         for one in left:
             log.warning("something of a gate of %s would not go: %s", team.name, one)
         return left
@@ -117,7 +117,7 @@ class MergeGates:
         """How it ended; None if somebody said stop before that."""
         clock = asyncio.get_running_loop().time
         began = clock()
-        await self._supervisor.insist(team, lambda keeper: keeper.start_gate(team, order))
+        await self._supervisor.insist_at(team, lambda keeper: keeper.start_gate(team, order))
         point("daemon.merge_gate_started")
         while True:
             remaining = patience - (clock() - began)
@@ -133,7 +133,7 @@ class MergeGates:
 
     async def _seen(self, team: str, gate: str, wait: float, stop: asyncio.Event) -> GateSeen | None:
         asked = asyncio.ensure_future(
-            self._supervisor.insist(team, lambda keeper: keeper.wait_gate(team, gate, wait=wait, limit=_KEPT))
+            self._supervisor.insist_at(team, lambda keeper: keeper.wait_gate(team, gate, wait=wait, limit=_KEPT))
         )
         stopped = asyncio.ensure_future(stop.wait())
         try:

@@ -247,7 +247,7 @@ class MergeWork:
             Piece(name=merge.name, tip=merge.tip, message=message_of(merge, target), person=merge.person)
             for merge in merges
         ]
-        build: Build = await self._supervisor.insist(
+        build: Build = await self._supervisor.insist_at(
             team.name, lambda keeper: keeper.merge_build(repo=repo, target=target, pieces=pieces)
         )
         by_name = {merge.name: merge for merge in merges}
@@ -390,7 +390,7 @@ class MergeWork:
         whole = {merge.number for merge in merges}.issuperset(merges[-1].batch)
         old = merges[0].base if whole and target == team.merge.target else ""
         repo = team.repo or ""
-        landing = await self._supervisor.insist(
+        landing = await self._supervisor.insist_at(
             team.name, lambda keeper: keeper.merge_land(repo=repo, target=target, old=old, new=new)
         )
         point("daemon.merge_landed")

@@ -133,8 +133,10 @@ class Merges:
         if team.repo is None:
             raise RefusedError(f"team {team.name} has no repository", 'add repo = "." to [team] in corral.toml')
         repo, target = team.repo, team.merge.target
-        return await self._supervisor.insist(
-            team.name, lambda keeper: keeper.merge_look(repo=repo, directory=directory, branch=branch, target=target)
+        return await self._supervisor.insist_at(
+            team.name,
+            lambda keeper: keeper.merge_look(repo=repo, directory=directory, branch=branch, target=target),
+            directory,
         )
 
     def teams_that_wait(self) -> list[str]:

@@ -377,7 +377,7 @@ class PortBlocks:
         return uses
 
     async def _look(self, team: str, ports: list[int]) -> HostPorts:
-        return await self._supervisor.insist(team, lambda keeper: keeper.host_ports(ports))
+        return await self._supervisor.insist_at(team, lambda keeper: keeper.host_ports(ports))
 
     async def _write(self, who: Who, blocks: Mapping[AgentKey, Block | None], events: Sequence[NewEvent]) -> None:
         """Write what became of blocks, None for one that is gone. What was decided in memory holds if this returns."""

@@ -53,7 +53,9 @@ class RealPatterns:
             else:
                 unknown.append(beginning)
         if unknown:
-            real = await self._supervisor.insist(team, lambda keeper: keeper.real_paths(directory, unknown))
+            real = await self._supervisor.insist_at(
+                team, lambda keeper: keeper.real_paths(directory, unknown), directory
+            )
             if len(self._known) > _MOST:
                 self._known.clear()
             for beginning, leads_to in zip(unknown, real, strict=True):
@@ -65,7 +67,7 @@ class RealPatterns:
         now = asyncio.get_running_loop().time()
         until, links = self._links.get((team, directory), (0.0, None))
         if links is None or until < now:
-            links = await self._supervisor.insist(team, lambda keeper: keeper.symbolic_links(directory))
+            links = await self._supervisor.insist_at(team, lambda keeper: keeper.symbolic_links(directory), directory)
             self._links = {where: known for where, known in self._links.items() if known[0] >= now}
             self._links[team, directory] = (now + _SECONDS, links)
         return links

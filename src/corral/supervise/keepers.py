@@ -82,6 +82,14 @@ class Keepers:
         """The OS user that runs an agent; in the instance of one person they are all the same, and not told."""
         return (agent.run_as or self.owner(agent.team)) if self.shared else ""
 
+    def at(self, team: str, directory: str = "") -> KeeperLink:
+        """The link to the keeper that has a directory: of the agent whose workspace it is. All else of a team, its
+        repository, its merge queue and its host, is of the team's own user.
+        """
+        agents = self._registry.of_team(team).values() if directory else ()
+        of = (self.of_agent(agent) for agent in agents if agent.workspace == directory)
+        return next(of, None) or self.of_user(self.owner(team))
+
     def parts(self, team: str, agents: Collection[str] = ()) -> list[tuple[str, KeeperLink]]:
         """The keepers of a team, or of some agents of it, by user."""
         if self._only is not None:

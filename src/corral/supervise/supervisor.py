@@ -274,6 +274,10 @@ class Supervisor:
         """
         return await insist(self.keepers.of(team, agents), act)
 
+    async def insist_at(self, team: str, act: Callable[[Keeper], Awaitable[_T]], directory: str = "") -> _T:
+        """As `insist`, through the keeper that has the directory, or what is the team's own (`Keepers.at`)."""
+        return await insist(self.keepers.at(team, directory), act)
+
     async def insist_for(self, user: str, act: Callable[[Keeper], Awaitable[_T]]) -> _T:
         """As `insist`, through the keeper of whoever asks: what it is about may be of no team."""
         return await insist(self.keepers.of_user(user), act)

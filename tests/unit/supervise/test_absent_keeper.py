@@ -51,6 +51,9 @@ class OneKeeper:
         runs = [Run(agent=one.name, run=one.run, alive="present", pid=one.pid) for one in (OWN, BOTS)]
         return Inventory(team=team, server="present", runs=runs)
 
+    async def real_paths(self, directory: str, paths: list[str]) -> list[str]:
+        return [directory, *paths]
+
     async def screen(self, team: str, run: str) -> TerminalShown:
         return TerminalShown(lines=[run], title="")
 
@@ -124,6 +127,20 @@ def test_what_concerns_its_own_waits_for_it(tmp_path: Path, names: list[str]) ->
         with pytest.raises(UnavailableError, match="the keeper of bot cannot be started now"):
             await scene.agents.screen(scene.registry.agent(TEAM.name, "b"))
         assert scene.keeper.ended == []
+
+    play(tmp_path, act)
+
+
+def test_what_is_the_teams_own_needs_its_own_keeper_alone(tmp_path: Path) -> None:
+    async def act(scene: Scene) -> None:
+        insist_at, link = scene.supervisor.insist_at, scene.supervisor.keepers
+        for directory in ("", TEAM.directory):
+            assert await insist_at(TEAM.name, lambda keeper: keeper.real_paths("/r", ["x"]), directory)
+        assert set(scene.asked) == {"ann"}
+        own = replace(BOTS, workspace="/srv/bot")
+        await scene.registry.commit(PERSON, agents=[own])
+        assert link.at(TEAM.name, "/srv/bot") is link.of_agent(own)
+        assert link.at(TEAM.name) is link.of_agent(OWN)
 
     play(tmp_path, act)
 
