@@ -216,7 +216,7 @@ def test_without_the_keeper_of_one_user_the_agents_of_the_others_are_as_they_are
         wait_for(lambda: states(ann)["shop", "builder"] == "unknown", what="nothing is known of it")
         assert states(ann)["shop", "api"] == "running"
         (reason,) = [row["reason"] for row in rows(ann) if row["agent"] == "builder"]
-        assert reason == "the keeper of agent-builder cannot be started now"
+        assert reason == "the helper of this host: the service manager of agent-builder does not run"
         ann.run("corral", "logs", "shop/api")
         ann.run("corral", "exec", "shop/api", "--", "true")
         ann.run("corral", "stop", "shop/api")
