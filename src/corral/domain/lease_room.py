@@ -52,6 +52,10 @@ class Room:
             if not sizes[key].claims:
                 del sizes[key]
 
+    def is_empty(self, realm: str) -> bool:
+        """True if nothing of a realm is held or waited for."""
+        return realm not in self._realms
+
     def check(self, claim: Claim) -> None:
         """`RefusedError` if there is no room for one more."""
         party = claim.party.name

@@ -45,8 +45,10 @@ class Leases:
         self._going: LeaseIndex[str] = LeaseIndex()
         #: Who was taken from the line to be granted what they want, and is not granted it yet.
         self._handed: tuple[int, Claim] | None = None
-        #: How often something came or went, by realm: as long as it did not, what is in the way is the same.
+        #: The last of all changes that was one of a realm: as long as it is, what is in the way there is the same. None
+        #: of a realm in which nothing is held or waited for.
         self._versions: dict[str, int] = {}
+        self._changes = 0
         #: How many numbers have been given out.
         self.numbers = 0
 
@@ -113,7 +115,11 @@ class Leases:
         return self._versions.get(realm, 0)
 
     def _moved(self, realm: str) -> None:
-        self._versions[realm] = self._versions.get(realm, 0) + 1
+        self._changes += 1
+        if self._room.is_empty(realm):
+            self._versions.pop(realm, None)
+        else:
+            self._versions[realm] = self._changes
 
     # Waiting
 

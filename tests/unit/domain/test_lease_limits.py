@@ -232,6 +232,19 @@ class TestRoom:
 
 
 class TestMemory:
+    def test_of_a_repository_in_which_nothing_is_held_nothing_is_kept(self) -> None:
+        leases, seen = Leases(), set[int]()
+        for number in range(10):
+            for realm in ("/r", f"/gone/{number}"):
+                leases.grant(claim("a", "x", realm=realm), number + 1, 0.0, 0.0)
+                waiting = leases.wait(claim("b", "x", realm=realm))
+                seen.add(leases.version(realm))
+                leases.leave(waiting)
+                leases.release(f"l{number + 1}", "a")
+                assert leases.version(realm) == 0
+        assert len(seen) == 20, "each of them is another"
+        assert not leases._versions
+
     def test_there_is_a_node_for_a_directory_however_many_patterns_go_through_it(self) -> None:
         index: LeaseIndex[int] = LeaseIndex()
         deep = "/x" * 62
