@@ -192,7 +192,8 @@ def show(places: Places, to: str | None) -> dict[str, object]:
     from corral.adapters.policy.testing import compiled
 
     settings, found = policy_settings(places), sources.read(places.policy, writers=places.writers)
-    asyncio.run(compiled(found))
+    if not settings.url:  # an OPA server knows more than the engine here
+        asyncio.run(compiled(found))
     return {
         "url": settings.url,
         "seconds": settings.seconds,

@@ -156,7 +156,8 @@ def _why(error: Exception) -> str:
 
 def _head(parts: SplitResult) -> bytes:
     lines = [
-        f"POST {parts.path.rstrip('/')}/v1/data/{PACKAGE}/{ENTRY_POINT} HTTP/1.1",
+        # Otherwise a rule that forbids is left out when a built-in in it fails.
+        f"POST {parts.path.rstrip('/')}/v1/data/{PACKAGE}/{ENTRY_POINT}?strict-builtin-errors=true HTTP/1.1",
         f"Host: {parts.netloc.rpartition('@')[2]}",
         f"User-Agent: corral/{__version__}",
         "Content-Type: application/json",

@@ -6,7 +6,8 @@ allocates is freed by the other: it crashes or leaks, depending on which was loa
 regopy wraps rego-cpp. What it cannot do it tells as text made for its own developers, as an answer that is no JSON, or
 not at all (an undefined variable is undefined, not an error), so whoever asks treats all of that alike: as no answer.
 `with` it cannot do at all: it brings the whole process down (regopy 1.5.2, where a rule behind it uses a function), so
-files that have it are refused before it sees them.
+files that have it are refused before it sees them. Built-ins that it lacks, or that answer otherwise than OPA's, are
+refused as well (`builtins`); those that fail are an error, and not undefined.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from collections.abc import Sequence
 
 import regopy
 
+from corral.adapters.policy import builtins
+from corral.adapters.policy.calls import Call, foreign_calls, name_of
 from corral.adapters.policy.sources import Module
 from corral.domain.errors import BadPolicyError
 
@@ -40,14 +43,16 @@ class Rego:
         self._interpreter = regopy.Interpreter()
         # It writes to standard error otherwise, which is the daemon's log.
         self._interpreter.log_level = regopy.LogLevel.NONE
-        for module in modules:
+        # Otherwise a rule that forbids is left out when a built-in in it fails.
+        self._interpreter.strict_built_in_errors = True
+        for number, module in enumerate(modules):
             if found := _WITH.search(module.text):
                 line = module.text.count("\n", 0, found.end()) + 1
                 raise BadPolicyError(
                     f"{module.path}:{line} uses `with` in a way that this engine cannot do", _WITH_REMEDY
                 )
             try:
-                self._interpreter.add_module(module.path, module.text)
+                self._interpreter.add_module(name_of(number), module.text)
             except regopy.RegoError as error:
                 raise _no_rego(module, str(error)) from None
         # As UTF-8: what comes escaped stays so, and is then another text than the same word of an input.
@@ -60,6 +65,10 @@ class Rego:
         if not compiled:
             names = ", ".join(module.path for module in modules)
             raise BadPolicyError(f"this policy cannot be compiled: {names}", "corral policy test DIR tries your files")
+        for call in foreign_calls(self._interpreter, self._bundle):
+            module = modules[call.module]
+            if not builtins.may_use(call.function, ships=module.ships):
+                raise self._not_usable(module, call)
 
     def ask(self, document: object, entry_point: str) -> object:
         """What the policy says of this input; None if that is undefined. Raises EvaluationError without an answer.
@@ -76,6 +85,15 @@ class Rego:
         except (regopy.RegoError, ValueError, RecursionError, TypeError) as error:
             # ValueError: an answer with an error in the middle of it is no JSON.
             raise EvaluationError(f"the engine failed: {type(error).__name__}") from None
+
+    def _not_usable(self, module: Module, call: Call) -> BadPolicyError:
+        what = builtins.WRITTEN.get(call.function, call.function)
+        why = (
+            "which is not known to answer here as OPA does"
+            if self._interpreter.is_builtin(call.function)
+            else "which is neither a function of the policy nor a built-in of its engine"
+        )
+        return BadPolicyError(f"{module.path}:{call.line} uses {what}, {why}", builtins.remedy(call.function))
 
 
 def _only(results: object) -> object:

@@ -16,6 +16,7 @@ from corral.adapters.policy.engine import Engine, NoAnswerError
 from corral.adapters.policy.sources import Module, Sources, read
 from corral.domain.policy import ENTRY_POINT, PACKAGE
 
+_DECISION = f"{PACKAGE}/{ENTRY_POINT}"
 _TEST = re.compile(r"^test_[A-Za-z0-9_]*", re.MULTILINE)
 #: Where the next rule begins: a line that begins with a letter.
 _NEXT_RULE = re.compile(r"^(?=[A-Za-z_])", re.MULTILINE)
@@ -51,7 +52,7 @@ class Outcome:
 
 async def compiled(sources: Sources) -> None:
     """Raise BadPolicyError unless it can be compiled."""
-    engine = Engine(sources, [f"{PACKAGE}/{ENTRY_POINT}"])
+    engine = Engine(sources, [_DECISION])
     try:
         await engine.start()
     finally:
@@ -71,7 +72,8 @@ async def run_tests(directory: str, seconds: float) -> list[Outcome]:
         await compiled(sources)
         return []
     wanted = {test.path(name) for test in tests for name in (test.name, *test.inputs)}
-    engine = Engine(_without_inputs(sources), sorted(wanted))
+    # With the decision, also if no test is about it: what a daemon would refuse is refused here.
+    engine = Engine(_without_inputs(sources), sorted({_DECISION, *wanted}))
     await engine.start()
     try:
         return [await _outcome(engine, test, seconds) for test in tests]

@@ -235,7 +235,7 @@ def test_the_question_is_the_input_and_connections_are_kept() -> None:
     asyncio.run(act())
     assert connections == 1
     head, body = seen[0]
-    assert head.startswith(b"POST /base/v1/data/corral/decision HTTP/1.1\r\n")
+    assert head.startswith(b"POST /base/v1/data/corral/decision?strict-builtin-errors=true HTTP/1.1\r\n")
     assert b"Authorization: Basic " in head
     assert body == {"input": SEND.document()}
 

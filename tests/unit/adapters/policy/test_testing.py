@@ -92,3 +92,13 @@ def test_what_would_bring_the_engine_down_never_gets_there(tmp_path: Path, name:
     (tmp_path / name).write_text(text)
     with pytest.raises(BadPolicyError, match=r"own(_test)?\.rego:\d uses `with`"):
         run(tmp_path)
+
+
+@pytest.mark.parametrize("test", ["", "\ntest_here if true\n"])
+def test_what_a_daemon_would_refuse_is_refused_whatever_the_tests_are_about(tmp_path: Path, test: str) -> None:
+    (tmp_path / "own.rego").write_text(
+        'package corral\n\ndeny["a"] := "b" if net.cidr_contains("10.0.0.0/8", "10.1.1.1")\n'
+    )
+    (tmp_path / "own_test.rego").write_text(f"package x\n{test}")
+    with pytest.raises(BadPolicyError, match=r"own\.rego:3 uses net\.cidr_contains"):
+        run(tmp_path)
