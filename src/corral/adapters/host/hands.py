@@ -27,6 +27,8 @@ from corral.domain.host_names import (
 )
 from corral.domain.host_plan import Step
 
+_UMASK = 0o022
+
 
 class Hands:
     """Does the steps of plans for one layout."""
@@ -66,8 +68,16 @@ class Hands:
         }
 
     def do(self, step: Step) -> None:
-        """Take one step, wholly or with an error that says what is in the way."""
-        self._deeds[step.action](step.subject)
+        """Take one step, wholly or with an error that says what is in the way.
+
+        Whatever the umask of who set this up: what is above a directory or a file is made as well, and others than root
+        have to get through it.
+        """
+        before = os.umask(_UMASK)
+        try:
+            self._deeds[step.action](step.subject)
+        finally:
+            os.umask(before)
 
     def check_sudoers(self) -> None:
         """Refuse if visudo does not take the file, before anything is done at all."""
