@@ -1,6 +1,6 @@
 """A request whose answer is taken as it comes, by somebody who waits for other things as well."""
 
-from corral.client.wire import Connection, Response, broken, whole
+from corral.client.wire import Connection, Response, never_came, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,5 +62,5 @@ class Exchange:
     def response(self) -> Response:
         """The whole answer, once it is over."""
         if not self.status:
-            raise broken("never came: it closed the connection")
+            raise never_came()
         return whole(self.status, self._headers, self._connection.buffer)

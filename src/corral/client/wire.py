@@ -214,7 +214,7 @@ class Connection:
         while (head := self.parsed_head()) is None:
             data = self.receive()
             if not data:
-                raise broken("ended before it began" if self.buffer else "never came: it closed the connection")
+                raise never_came(begun=bool(self.buffer))
             self.buffer += data
         return head
 
@@ -425,6 +425,15 @@ def _identity() -> "tuple[str | None, str | None, str | None]":
 
 def _quoted(value: str) -> str:
     return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(value))
+
+
+def never_came(*, begun: bool = False) -> UnavailableError:
+    """For a connection that was closed with no answer, or with the beginning of one."""
+    error = broken("ended before it began" if begun else "never came: it closed the connection")
+    remote = _remote()
+    if remote is None or remote.tls:
+        return error
+    return UnavailableError(error.message, f"does it speak TLS there? Then CORRAL_URL is https://{remote.name}")
 
 
 def broken(how: str) -> UnavailableError:

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -285,3 +286,29 @@ class TestTarget:
 
     def test_keeps_the_bytes_of_a_path_that_is_no_utf8(self) -> None:
         assert target("/v1/x", [("cwd", os.fsdecode(b"/\xff"))]) == "/v1/x?cwd=/%FF"
+
+
+@pytest.mark.parametrize("said", [b"", b"\x15\x03\x03\x00\x02\x02\x0a"], ids=["nothing", "an alert"])
+def test_who_asks_a_port_of_tls_in_the_clear_is_told_of_https(
+    places: Places, said: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("t0k3n\n")
+    token.chmod(0o600)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        monkeypatch.setenv("CORRAL_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("CORRAL_TOKEN_FILE", str(token))
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(said)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with pytest.raises(UnavailableError) as told:
+            asked(places)
+        thread.join()
+    assert f"https://127.0.0.1:{port}" in told.value.remedy
