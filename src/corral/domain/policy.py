@@ -42,6 +42,8 @@ _CONTENTS_OF_EVENT = {
     "task": "list_tasks",
     "topic": "read_topic",
 }
+#: Names what agents leave behind: paths, commits, and programs of whoever was in their workspaces.
+_CONTENTS_OF_RECEIPT = {"team.down": "list_merges"}
 #: What is no agent's, and tells no more than that it happened.
 _PLAIN_EVENTS = frozenset(("caller", "daemon", "doctor", "keeper", "member", "team"))
 
@@ -193,6 +195,8 @@ def _a_word_for(value: object) -> str:
 
 def contents_of_event(event: str) -> str:
     """What one must be allowed to do with whose an event is, to be told its data; empty if that it is seen will do."""
+    if event in _CONTENTS_OF_RECEIPT:
+        return _CONTENTS_OF_RECEIPT[event]
     noun = event.partition(".")[0]
     return "" if noun in _PLAIN_EVENTS else _CONTENTS_OF_EVENT.get(noun, "logs")
 

@@ -24,6 +24,7 @@ ACTS = json.loads((files("corral.policy") / "data.json").read_text())["tables"][
         (contents_of_event("task.added"), "follow"),
         (contents_of_event("topic.published"), "follow"),
         (contents_of_event("merge.merged"), "follow"),
+        (contents_of_event("team.down"), "follow"),
     ],
 )
 def test_contents_are_told_to_those_who_may_do_what_tells_them_anyway(verb: str, act: str) -> None:
