@@ -43,13 +43,28 @@ class _PeerProtocol(BoundedProtocol):
 Refused = Callable[[Who, str, int], None]
 
 
-class _OnlyHttp11:
-    """Refuses what cannot take a stream."""
+#: So many seconds after its end a server hangs up on those that still have an answer; …
+_CUT_SECONDS = 1.0
+#: … and after so many it cancels what is done for them, if that did not end by itself.
+_CANCEL_SECONDS = 2
 
-    def __init__(self, app: ASGIApp) -> None:
+
+class _Outermost:
+    """Refuses what cannot take a stream, and has what is cancelled at the end of the server end without a word."""
+
+    def __init__(self, app: ASGIApp, ended: asyncio.Event) -> None:
         self._app = app
+        self._ended = ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._answer(scope, receive, send)
+        except asyncio.CancelledError:
+            # uvicorn would log it as an error of ours. Its task is over either way, and nobody hears the answer.
+            if not self._ended.is_set():
+                raise
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         app = self._app
         if scope["http_version"] == "1.0":
             # A stream goes out in chunks, which 1.0 does not know.
@@ -70,11 +85,12 @@ class DaemonServer(uvicorn.Server):
                 if refused is not None and self.client is not None:
                     refused(self.app_state[requests.CALLER], why, self.client[1])
 
+        self._ended = asyncio.Event()
         self._connected: dict[int, set[BoundedProtocol]] = {}
         Counted.connected, Counted.most_connections = self._connected, most_connections()
         super().__init__(
             uvicorn.Config(
-                _OnlyHttp11(BodyRoom(app)),
+                _Outermost(BodyRoom(app), self._ended),
                 http=Counted,
                 ws="none",
                 lifespan="off",
@@ -83,10 +99,9 @@ class DaemonServer(uvicorn.Server):
                 date_header=False,
                 server_header=False,
                 proxy_headers=False,
-                timeout_graceful_shutdown=1,
+                timeout_graceful_shutdown=_CANCEL_SECONDS,
             )
         )
-        self._ended = asyncio.Event()
         self._before_shutdown: list[Callable[[], None]] = []
 
     def before_shutdown(self, act: Callable[[], None]) -> None:
@@ -112,7 +127,17 @@ class DaemonServer(uvicorn.Server):
         """See `uvicorn.Server`."""
         for act in self._before_shutdown:
             act()
-        await super().shutdown(sockets)
+        cut = asyncio.get_running_loop().call_later(_CUT_SECONDS, self._hang_up_on_all)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            cut.cancel()
+
+    def _hang_up_on_all(self) -> None:
+        """Whatever is followed hears of it as of somebody who leaves, and ends in order."""
+        connection: Any  # also those over TCP: each is a BoundedProtocol
+        for connection in list(self.server_state.connections):
+            connection.hang_up()
 
     async def main_loop(self) -> None:
         """Wait to be ended."""
