@@ -50,7 +50,7 @@ def _may_run_us(uid: int) -> bool:
     try:
         own, other = pwd.getpwuid(os.geteuid()), pwd.getpwuid(uid)
         first = grp.getgrgid(own.pw_gid).gr_name
-        run_as.check("", other.pw_name, groups(other), own.pw_name, first, groups(own))
+        run_as.check("", other.pw_name, groups(other), own.pw_name, first, groups(own), own.pw_uid)
     except (KeyError, RefusedError):
         return False  # a number without a name, or somebody who may not
     return True

@@ -193,12 +193,17 @@ def problems(member: Member, account: Account | None) -> list[str]:
     return found
 
 
+def is_of_the_system(uid: int) -> bool:
+    """Whether that is the number of no person's account, and of none that a person had made for agents."""
+    return uid < LOWEST_UID or any(uid in numbers for numbers in _NOT_PEOPLE)
+
+
 def _must_be_somebody(user: str, account: Account | None) -> int:
     if user == ROOT:
         raise RefusedError("root is always an owner, and needs no record", "add people by their own accounts")
     if account is None or account.user != user:
         raise NotFoundError(f"there is no user {user} on this host", "sudo useradd --create-home NAME makes one")
-    if account.uid < LOWEST_UID or any(account.uid in numbers for numbers in _NOT_PEOPLE):
+    if is_of_the_system(account.uid):
         raise RefusedError(
             f"{user} (uid {account.uid}) is an account of the system", f"members have a uid of {LOWEST_UID} or more"
         )

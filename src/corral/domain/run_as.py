@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from corral.domain.errors import RefusedError
 from corral.domain.host_names import AGENTS, MEMBERS
+from corral.domain.members import is_of_the_system
 
 
 def check_whose(agent: str, person: str, user: str, whose: str) -> None:
@@ -23,11 +24,25 @@ def check_whose(agent: str, person: str, user: str, whose: str) -> None:
 
 
 def check(
-    agent: str, owner: str, owners_groups: Collection[str], user: str, own_group: str, groups: Collection[str]
+    agent: str,
+    owner: str,
+    owners_groups: Collection[str],
+    user: str,
+    own_group: str,
+    groups: Collection[str],
+    uid: int | None,
 ) -> None:
-    """Raise `RefusedError` if an agent of `owner` may not be run by `user`, whose groups these are."""
+    """Raise `RefusedError` if an agent of `owner` may not be run by `user`, whose groups and number these are.
+
+    The number is None, and there are no groups, if there is no such user.
+    """
     if user == owner:
         return
+    if uid is not None and is_of_the_system(uid):
+        raise RefusedError(
+            f"{agent}: {user} (uid {uid}) is an account of the system, and nobody has agents run by it",
+            f"leave run_as out, or name a user for agents: {_member_add('NAME', owner)} makes one",
+        )
     if not groups:
         raise RefusedError(
             f"{agent}: there is no user {user} on this host",

@@ -42,6 +42,7 @@ async def check_users(
             user,
             other.own_group if other is not None else "",
             other.groups if other is not None else (),
+            other.uid if other is not None else None,
         )
     _refuse_another_user(context, team.name, agents)
     for user in others:

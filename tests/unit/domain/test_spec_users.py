@@ -68,6 +68,7 @@ IN_ORDER = {
     "user": "bot",
     "own_group": "bot",
     "groups": {"bot", "corral-agents"},
+    "uid": 1009,
 }
 
 
@@ -98,7 +99,7 @@ def test_what_belongs_to_somebody_else_is_used_by_nobody_else() -> None:
 
 
 def test_one_may_always_be_oneself() -> None:
-    run_as.check("a", "ann", (), "ann", "", ())
+    run_as.check("a", "ann", (), "ann", "", (), 1000)
 
 
 def test_another_user_finds_nothing_of_the_persons_own() -> None:
