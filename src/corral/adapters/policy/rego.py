@@ -65,7 +65,7 @@ class Rego:
         if not compiled:
             names = ", ".join(module.path for module in modules)
             raise BadPolicyError(f"this policy cannot be compiled: {names}", "corral policy test DIR tries your files")
-        for call in foreign_calls(self._interpreter, self._bundle):
+        for call in self._calls():
             module = modules[call.module]
             if not builtins.may_use(call.function, ships=module.ships):
                 raise self._not_usable(module, call)
@@ -85,6 +85,16 @@ class Rego:
         except (regopy.RegoError, ValueError, RecursionError, TypeError) as error:
             # ValueError: an answer with an error in the middle of it is no JSON.
             raise EvaluationError(f"the engine failed: {type(error).__name__}") from None
+
+    def _calls(self) -> list[Call]:
+        try:
+            return foreign_calls(self._interpreter, self._bundle)
+        except (OSError, ValueError, regopy.RegoError) as error:  # ValueError: not all of it was written
+            why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+            raise BadPolicyError(
+                f"which functions this policy uses cannot be looked at: {why}",
+                "it is written down for a moment: is there room where temporary files go (TMPDIR, else /tmp)?",
+            ) from None
 
     def _not_usable(self, module: Module, call: Call) -> BadPolicyError:
         what = builtins.WRITTEN.get(call.function, call.function)

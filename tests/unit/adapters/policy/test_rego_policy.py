@@ -305,3 +305,14 @@ def test_a_policy_that_cannot_be_used_lets_nobody_in() -> None:
     decision = asyncio.run(ClosedPolicy("data.json is no JSON").decide(question("olga", "health", "host")))
     assert (decision.allow, decision.rule) == (False, "no_policy")
     assert "data.json is no JSON" in decision.reason
+
+
+def test_where_nothing_can_be_written_down_that_is_what_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = "def TemporaryDirectory(**_):\n    raise OSError(28, 'No space left on device')\n"
+    (tmp_path / "tempfile.py").write_text(full)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(BadPolicyError, match="cannot be looked at: No space left on device") as told:
+        decide(tmp_path / "none", SEND)
+    assert "TMPDIR" in told.value.remedy
