@@ -14,6 +14,9 @@ from corral.service.leases import LeaseService
 from corral.service.resolve import find_asking
 from corral.supervise.registry import Registry
 
+#: What does not wait is mostly answered before that.
+_SOON_SECONDS = 0.02
+
 
 class LeaseApi:
     """One method a route."""
@@ -29,7 +32,8 @@ class LeaseApi:
         order = await requests.body(request, lease_bodies.AcquireBody)
         claim = await self._claim(request, order)
         # Also one who does not want to wait may have to, for the turn of much that is compared.
-        held = await while_heard(request, self._leases.acquire(requests.caller(request), claim, order.wait))
+        work = self._leases.acquire(requests.caller(request), claim, order.wait)
+        held = await while_heard(request, work, after=0.0 if order.wait else _SOON_SECONDS)
         return answers.json_noting(lease_answers.lease(held), lease=held.lease.lease)
 
     async def wait_for_leases(self, request: Request) -> Response:
@@ -46,7 +50,7 @@ class LeaseApi:
 
     async def _checked(self, request: Request, paths: list[str]) -> Response:
         claim = await self._claims.paths(self._asking(request), paths)
-        await while_heard(request, self._leases.check(claim))
+        await while_heard(request, self._leases.check(claim), after=_SOON_SECONDS)
         return answers.json(lease_answers.Checked(free=True, paths=[shown(path) for path in paths]))
 
     async def list_leases(self, request: Request) -> Response:
@@ -106,7 +110,8 @@ class LeaseApi:
             while_agent_runs=order.while_agent_runs,
             within=order.within,
         )
-        held = await while_heard(request, self._leases.acquire(requests.caller(request), claim, order.wait))
+        work = self._leases.acquire(requests.caller(request), claim, order.wait)
+        held = await while_heard(request, work, after=0.0 if order.wait else _SOON_SECONDS)
         return answers.json_noting(lease_answers.lease(held), lease=held.lease.lease)
 
     async def _claim(self, request: Request, order: lease_bodies.AcquireBody) -> Claim:

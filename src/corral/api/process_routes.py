@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
@@ -149,9 +149,10 @@ def _question(request: Request) -> Question:
     )
 
 
-async def while_heard(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+async def while_heard(request: Request, work: Coroutine[Any, Any, _T], *, after: float = 0.0) -> _T:
     """What comes of `work`. It ends at once if the caller goes away: nobody is kept busy for nobody. It ends soon, with
-    `DeniedError`, if the caller may not wait for it any more.
+    `DeniedError`, if the caller may not wait for it any more. Of what hardly ever waits that is heard `after` some
+    seconds, because it costs more than the work itself.
     """
     doing = asyncio.current_task()
     assert doing is not None
@@ -176,11 +177,16 @@ async def while_heard(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
             denial = error
             doing.cancel()
 
-    beside = [asyncio.ensure_future(leave())]
+    beside: list[asyncio.Future[None]] = []
+
+    def begin(what: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        beside.append(asyncio.ensure_future(what()))
+
+    if not after:
+        begin(leave)
     # Most are over before that.
-    alarm = asyncio.get_running_loop().call_later(
-        requests.STILL_SECONDS, lambda: beside.append(asyncio.ensure_future(watch()))
-    )
+    later = asyncio.get_running_loop().call_later
+    alarms = [later(requests.STILL_SECONDS, begin, watch), *([later(after, begin, leave)] if after else ())]
     try:
         found = await work
     except asyncio.CancelledError:
@@ -189,8 +195,7 @@ async def while_heard(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
         doing.uncancel()
         raise denial or ClientDisconnect from None
     finally:
-        alarm.cancel()
-        for one in beside:
+        for one in (*alarms, *beside):
             one.cancel()
     if request.method == "GET":
         await still()  # what was done is told to who did it, and what is read only to who may
