@@ -1,5 +1,6 @@
 """The privileged helper through real sudo: what it does for members, and that nobody gets more out of it."""
 
+import contextlib
 import grp
 import json
 import os
@@ -7,6 +8,7 @@ import pwd
 import stat
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,44 @@ def test_a_keeper_runs_in_the_users_own_manager_and_is_ready_when_the_answer_is_
     assert ask("keeper_stop", "ann")[0] == 0
     wait_for(lambda: not os.path.exists(f"/proc/{pid}"), what="the keeper ended")
     assert active(ann) == "inactive"
+    assert ask("keeper_stop", "ann")[0] == 0
+
+
+#: A keeper that is never ready: whatever has it started waits for that.
+STUCK = "[Service]\nExecStart=\nExecStart=/bin/sleep 60\nRestart=no\n"
+ASKS_THE_MANAGER = b"/usr/bin/systemctl\0--user\0"
+
+
+def asking_managers() -> dict[int, str]:
+    """The processes that ask a user's manager for something: their uids, and where they are."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            if (process / "cmdline").read_bytes().startswith(ASKS_THE_MANAGER):
+                found[process.stat().st_uid] = cgroup(int(process.name))
+    return found
+
+
+def test_what_asks_a_users_manager_is_among_what_is_the_users(server: None, ann: User) -> None:
+    """It runs as the user, who can have it wait, trace it, and make anything of it: not within the daemon's unit."""
+    dropped = f"{ann.home}/.config/systemd/user/corral-keeper.service.d"
+    ann.run("sh", "-c", f"mkdir -p {dropped}; printf '{STUCK}' >{dropped}/stuck.conf".replace("\n", "\\n"))
+    ann.systemctl("daemon-reload")
+    try:
+        with ThreadPoolExecutor(1) as beside:
+            asked = beside.submit(ask, "keeper_start", "ann")
+            wait_for(lambda: asking_managers(), what="ann's manager is asked")
+            place = f"/user.slice/user-{ann.uid}.slice/corral-keeper-start@{ann.uid}.service"
+            assert asking_managers() == {ann.uid: place}
+            ann.systemctl("stop", "corral-keeper.service")
+            code, answer = asked.result()
+        assert (code, answer["error"]["code"]) == (1, "failed"), answer
+        assert asking_managers() == {}
+    finally:
+        ann.run("sh", "-c", f"rm -r {dropped}; rmdir -p --ignore-fail-on-non-empty {os.path.dirname(dropped)}")
+        ann.systemctl("daemon-reload")
+        system("systemctl", "reset-failed", f"corral-keeper-start@{ann.uid}.service", check=False)
+    assert ask("keeper_start", "ann")[0] == 0
     assert ask("keeper_stop", "ann")[0] == 0
 
 

@@ -129,3 +129,31 @@ def keeper_unit(python: str, *, user: str, runtime: str, keepers: str, home: str
             "",
         ]
     )
+
+
+def keeper_order_unit(verb: str, keeper: str) -> str:
+    """A unit, for the manager of the system, that has a user's manager start or stop the keeper; its instances are
+    users by number.
+    """
+    return "\n".join(
+        [
+            _WRITTEN,
+            "[Unit]",
+            f"Description=Corral: {verb} the keeper of user %i",
+            "CollectMode=inactive-or-failed",
+            "",
+            "[Service]",
+            "Type=oneshot",
+            "# A process of the user's, who can make anything of it: so it is among theirs, not in the daemon's unit.",
+            "User=%i",
+            "Slice=user-%i.slice",
+            "Environment=XDG_RUNTIME_DIR=/run/user/%i",
+            f"ExecStart=/usr/bin/systemctl --user --no-ask-password {verb} {keeper}",
+            "# Before whoever asked gives up.",
+            "TimeoutStartSec=50",
+            "TimeoutStopSec=5",
+            "NoNewPrivileges=yes",
+            "LimitCORE=0",
+            "",
+        ]
+    )

@@ -16,7 +16,10 @@ from corral.domain.host_names import (
     HELPER,
     HOME,
     KEEPER_HOME,
+    KEEPER_SERVICE,
     KEEPER_SERVICE_FILE,
+    KEEPER_START_FILE,
+    KEEPER_STOP_FILE,
     KEEPERS,
     LINGER_NOTES,
     MEMBERS,
@@ -117,6 +120,13 @@ def layout(python: str, helper: str, workspaces: str, checkpoints: str = "") -> 
                     python, user=USER, runtime=RUNTIME, keepers=KEEPERS, home=KEEPER_HOME, workspaces=workspaces
                 ),
                 "the unit of every user's keeper",
+            ),
+            *(
+                File(path, "root", 0o644, host_files.keeper_order_unit(verb, KEEPER_SERVICE), about)
+                for path, verb, about in (
+                    (KEEPER_START_FILE, "start", "what has a keeper started"),
+                    (KEEPER_STOP_FILE, "stop", "what has a keeper stopped"),
+                )
             ),
         ),
         sudoers=sudoers,

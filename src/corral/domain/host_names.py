@@ -33,6 +33,10 @@ SERVICE = "corral.service"
 SERVICE_FILE = f"/etc/systemd/system/{SERVICE}"
 KEEPER_SERVICE = "corral-keeper.service"
 KEEPER_SERVICE_FILE = f"/etc/systemd/user/{KEEPER_SERVICE}"
+#: What has a keeper started and stopped, by the user's number: a process of the user's must not run within the daemon's
+#: unit. What begins with `corral` nobody is taken for a person in.
+KEEPER_START, KEEPER_STOP = "corral-keeper-start@.service", "corral-keeper-stop@.service"
+KEEPER_START_FILE, KEEPER_STOP_FILE = f"/etc/systemd/system/{KEEPER_START}", f"/etc/systemd/system/{KEEPER_STOP}"
 #: Below the home of each user, beside an instance of the user's own.
 KEEPER_HOME = ".local/state/corral-host"
 #: Below the directory that systemd has for a user who is logged in, or lingers.

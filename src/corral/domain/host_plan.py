@@ -18,6 +18,8 @@ from corral.domain.host_names import (
     KEEPER_SERVICE,
     KEEPER_SERVICE_FILE,
     KEEPER_SETTINGS,
+    KEEPER_START_FILE,
+    KEEPER_STOP_FILE,
     LOWEST_UID,
     MEMBERS,
     MIGHTY_GROUPS,
@@ -59,6 +61,9 @@ DELETE_USER = "delete_user"
 DELETE_GROUP = "delete_group"
 #: Nothing that is done: something of others is there, and a person has to look at it.
 IN_THE_WAY = "in_the_way"
+
+#: What systemd reads.
+_UNIT_FILES = frozenset((SERVICE_FILE, KEEPER_SERVICE_FILE, KEEPER_START_FILE, KEEPER_STOP_FILE))
 
 
 @dataclass(frozen=True)
@@ -280,7 +285,7 @@ def _file(wanted: File, seen: PathSeen | None) -> Iterator[Step]:
 
 
 def _service(service: ServiceSeen, written: set[str], *, rights_changed: bool) -> Iterator[Step]:
-    units = written & {SERVICE_FILE, KEEPER_SERVICE_FILE}
+    units = written & _UNIT_FILES
     if units or service.unread:
         yield Step(RELOAD_UNITS, SERVICE, "have systemd read its units again", "they changed")
     if not service.enabled:
@@ -351,7 +356,7 @@ def _remove_files(wanted: Layout, seen: Seen) -> Iterator[Step]:
     for file in wanted.files:
         if file != wanted.sudoers and file.path in seen.paths:
             yield _removal(file.path)
-    if {SERVICE_FILE, KEEPER_SERVICE_FILE} & set(seen.paths) or seen.service.unread:
+    if _UNIT_FILES & set(seen.paths) or seen.service.unread:
         yield Step(RELOAD_UNITS, SERVICE, "have systemd read its units again", "they changed")
 
 

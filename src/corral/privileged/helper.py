@@ -39,7 +39,9 @@ LINGERING = "/var/lib/systemd/linger"
 LINGER_NOTES = "/var/lib/corral-host/linger"
 SYSTEMCTL = "/usr/bin/systemctl"
 LOGINCTL = "/usr/bin/loginctl"
-UNIT = "corral-keeper.service"
+#: Instances are numbers of users. What has the user's manager asked runs as that user, and so it is PID 1's to start: a
+#: process of theirs below the helper would be in the daemon's unit, and the user could make anything of it.
+KEEPER_START, KEEPER_STOP = "corral-keeper-start", "corral-keeper-stop"
 
 #: Below are system accounts. Above are those that systemd makes up, `nobody`, and what is no account at all.
 LOWEST_UID = 1000
@@ -178,10 +180,12 @@ def perform(request: dict[str, str]) -> dict[str, object]:
     verb, user = request["verb"], served(request["user"])
     if verb == "keeper_start":
         made = keeper_directory(user)
-        run_as(user, [SYSTEMCTL, "--user", "--no-ask-password", "start", UNIT])
+        need_manager(user)
+        run([SYSTEMCTL, "--no-ask-password", "start", f"{KEEPER_START}@{user.pw_uid}.service"])
         return made
     if verb == "keeper_stop":
-        run_as(user, [SYSTEMCTL, "--user", "--no-ask-password", "stop", UNIT])
+        need_manager(user)
+        run([SYSTEMCTL, "--no-ask-password", "start", f"{KEEPER_STOP}@{user.pw_uid}.service"])
         return {"uid": user.pw_uid}
     if verb == "keeper_directory":
         return keeper_directory(user)
@@ -255,11 +259,11 @@ def linger(user: pwd.struct_passwd, *, on: bool) -> dict[str, object]:
         if on and not is_on:
             # The note comes first: who is killed in between leaves nothing on that nobody would turn off.
             os.close(os.open(name, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=notes))
-            run_as(None, [LOGINCTL, "enable-linger", name])
+            run([LOGINCTL, "enable-linger", name])
         if on:
-            run_as(None, [SYSTEMCTL, "--no-ask-password", "start", f"user@{user.pw_uid}.service"])
+            run([SYSTEMCTL, "--no-ask-password", "start", f"user@{user.pw_uid}.service"])
         if not on and is_ours:
-            run_as(None, [LOGINCTL, "disable-linger", name])
+            run([LOGINCTL, "disable-linger", name])
             os.unlink(name, dir_fd=notes)
     finally:
         os.close(notes)
@@ -331,39 +335,30 @@ def make_path(below: str, path: str, uid: int, gid: int, mode: int) -> None:
 
 
 def need_manager(user: pwd.struct_passwd) -> None:
-    """Refuse to ask a service manager that does not run, and say what starts it."""
+    """Refuse to have a service manager asked that does not run, and say what starts it."""
     unit, name = f"user@{user.pw_uid}.service", user.pw_name
-    if run_as(None, [SYSTEMCTL, "--no-ask-password", "show", "--property=ActiveState", "--value", unit]) == "active":
+    if run([SYSTEMCTL, "--no-ask-password", "show", "--property=ActiveState", "--value", unit]) == "active":
         return
     if os.path.lexists(f"{LINGERING}/{name}"):
         raise Stop(UNAVAILABLE, f"the service manager of {name} does not run", f"sudo systemctl start {unit} starts it")
     raise Stop(UNAVAILABLE, f"{name} has no service manager now: linger is off", "sudo corral host setup turns it on")
 
 
-def run_as(user: pwd.struct_passwd | None, argv: list[str]) -> str:
-    """Run a program to its end, as the user with the way to the user's manager, or as root; it must succeed. What it
-    said.
-    """
+def run(argv: list[str]) -> str:
+    """Run a program to its end, as root; it must succeed. What it said."""
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "SYSTEMD_COLORS": "0"}
-    if user is not None:
-        need_manager(user)
-        runtime = f"/run/user/{user.pw_uid}"
-        info = os.lstat(runtime)
-        if not stat.S_ISDIR(info.st_mode) or info.st_uid != user.pw_uid:
-            raise Stop(REFUSED, f"{runtime} does not belong to {user.pw_name}")
-        names = {"USER": user.pw_name, "LOGNAME": user.pw_name, "HOME": user.pw_dir}
-        environment = {**environment, **names, "XDG_RUNTIME_DIR": runtime}
 
     def program() -> None:
-        if user is not None:
-            become(user)
         os.execve(argv[0], argv, environment)  # noqa: S606 - no shell is how it has to be # nosec B606
 
     return in_a_child(program)
 
 
 def become(user: pwd.struct_passwd) -> None:
-    """Be the user and nobody else, for good. Only in a child, and checked."""
+    """Be the user and nobody else, for good. Only in a child that starts no program, and checked.
+
+    The kernel lets nobody trace a process that was another user, until it runs another program.
+    """
     os.initgroups(user.pw_name, user.pw_gid)
     os.setresgid(user.pw_gid, user.pw_gid, user.pw_gid)
     os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)

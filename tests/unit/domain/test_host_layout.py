@@ -2,14 +2,27 @@
 
 import configparser
 import json
+import os
 import re
 
 import pytest
 
 from corral.domain.errors import RefusedError, WrongUseError
 from corral.domain.host_layout import File, layout
-from corral.domain.host_names import HELPER, HOME, RUNTIME, SERVICE_FILE, SETTINGS, SUDOERS
+from corral.domain.host_names import (
+    HELPER,
+    HOME,
+    KEEPER_SERVICE,
+    KEEPER_START_FILE,
+    KEEPER_STOP_FILE,
+    RUNTIME,
+    SERVICE_FILE,
+    SETTINGS,
+    SUDOERS,
+)
 from corral.domain.host_trust import Entry, refuse_weak, refuse_weak_ground, weaknesses
+from corral.domain.identity import is_corrals
+from corral.privileged import helper
 
 LAYOUT = layout("/opt/my corral/bin/python", "# the helper\n", "/srv/corral")
 
@@ -125,3 +138,14 @@ def test_all_else_will_not(entry: Entry) -> None:
         refuse_weak_ground(HELPER, [entry])
     assert "install" not in refused.value.remedy
     assert "chmod" in refused.value.remedy
+
+
+@pytest.mark.parametrize(("path", "verb"), [(KEEPER_START_FILE, "start"), (KEEPER_STOP_FILE, "stop")])
+def test_what_asks_a_users_manager_is_that_users_and_far_from_the_daemon(path: str, verb: str) -> None:
+    service = unit(path)["Service"]
+    assert (service["Type"], service["User"], service["Slice"]) == ("oneshot", "%i", "user-%i.slice")
+    assert service["ExecStart"] == f"/usr/bin/systemctl --user --no-ask-password {verb} {KEEPER_SERVICE}"
+    assert service["NoNewPrivileges"] == "yes"
+    assert int(service["TimeoutStartSec"]) + int(service["TimeoutStopSec"]) < helper.WORK_SECONDS
+    # Whoever is in it is refused by the daemon, and taken for nobody.
+    assert is_corrals(f"/user.slice/user-1000.slice/{os.path.basename(path).replace('@', '@1000')}")

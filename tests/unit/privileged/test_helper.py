@@ -316,7 +316,7 @@ def test_settings_that_others_can_write_or_that_a_link_leads_to(own_directory: P
 
 
 def test_a_child_that_fails_is_told_of_in_plain_and_few_words() -> None:
-    loud = _run("helper.run_as(None, ['/bin/sh', '-c', 'yes \"\\033[31mno\" | head -c 100000; exit 3'])")
+    loud = _run("helper.run(['/bin/sh', '-c', 'yes \"\\033[31mno\" | head -c 100000; exit 3'])")
     assert "Stop" in loud.stderr
     said = loud.stderr.rpartition("Stop: ")[2]
     assert "no" in said
@@ -327,7 +327,7 @@ def test_a_child_that_fails_is_told_of_in_plain_and_few_words() -> None:
 def test_a_child_has_an_environment_of_its_own_its_own_session_and_no_descriptor_of_ours() -> None:
     ours = "ours = os.open('/', os.O_RDONLY); os.set_inheritable(ours, True); os.environ['PYTHONPATH'] = '/tmp'"
     look = "env | sort; ls /proc/self/fd | wc -l; cut -d' ' -f6 /proc/$$/stat; echo $$; exit 1"
-    done = _run(f"{ours}; helper.run_as(None, ['/bin/sh', '-c', {look!r}])")
+    done = _run(f"{ours}; helper.run(['/bin/sh', '-c', {look!r}])")
     words = done.stderr.rpartition("Stop: ")[2].split()
     assert [word for word in words if "=" in word and not word.startswith(("PWD=", "OLDPWD=", "SHLVL=", "_="))] == [
         "LANG=C.UTF-8",

@@ -7,7 +7,6 @@ import grp
 import json
 import os
 import pwd
-import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -111,33 +110,6 @@ def test_a_workspace_is_for_a_group_that_the_user_is_in_and_never_for_roots(
 
 
 @pytest.mark.parametrize(
-    ("mode", "owner", "is_used"),
-    [
-        (stat.S_IFDIR | 0o700, 1000, True),
-        (stat.S_IFDIR | 0o700, 1001, False),
-        (stat.S_IFDIR | 0o700, 0, False),
-        (stat.S_IFLNK | 0o777, 1000, False),
-        (stat.S_IFREG | 0o600, 1000, False),
-    ],
-)
-def test_a_program_of_the_users_finds_a_manager_only_in_a_directory_of_theirs(
-    monkeypatch: pytest.MonkeyPatch, mode: int, owner: int, is_used: bool
-) -> None:
-    started: list[object] = []
-    look = {"/run/user/1000": os.stat_result((mode, 0, 0, 0, owner, 0, 0, 0, 0, 0))}
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "lstat", look.__getitem__)
-        patch.setattr(helper, "in_a_child", started.append)
-        patch.setattr(helper, "need_manager", lambda _: None)
-        if is_used:
-            helper.run_as(account(), ["/bin/true"])
-        else:
-            with refusal("/run/user/1000 does not belong to ann"):
-                helper.run_as(account(), ["/bin/true"])
-    assert bool(started) == is_used
-
-
-@pytest.mark.parametrize(
     ("state", "lingers", "says"),
     [
         ("active", True, None),
@@ -158,7 +130,7 @@ def test_a_manager_that_does_not_run_is_not_asked_and_what_starts_it_is_said(
         helper.need_manager(account())
         return
     with pytest.raises(Stop) as stop:
-        helper.run_as(account(), ["/bin/true"])
+        helper.need_manager(account())
     assert (stop.value.code, helper.EXIT_CODES[stop.value.code]) == ("unavailable", UnavailableError.exit_code)
     assert (stop.value.message, says[1] in stop.value.remedy) == (says[0], True)
 
@@ -171,8 +143,7 @@ def asked(own_directory: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What root's programs are asked for, while linger and our notes of it are files in directories of the test."""
     found: list[str] = []
 
-    def run_as(user: object, argv: list[str]) -> None:
-        assert user is None
+    def run(argv: list[str]) -> None:
         found.append(" ".join(argv[1:]))
 
     for name in ("LINGERING", "LINGER_NOTES"):
@@ -180,7 +151,7 @@ def asked(own_directory: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(helper, name, str(own_directory / name))
     # That the way there has to be root's is tested for itself.
     monkeypatch.setattr(helper, "opened", lambda path: os.open(path, os.O_RDONLY))
-    monkeypatch.setattr(helper, "run_as", run_as)
+    monkeypatch.setattr(helper, "run", run)
     return found
 
 
@@ -216,7 +187,7 @@ def test_the_note_is_there_before_linger_is_on_and_goes_after_it_is_off(
 ) -> None:
     note = own_directory / "LINGER_NOTES" / "ann"
     noted: list[bool] = []
-    monkeypatch.setattr(helper, "run_as", lambda _, argv: noted.append(note.exists()))
+    monkeypatch.setattr(helper, "run", lambda argv: noted.append(note.exists()))
     helper.linger(account(), on=True)
     helper.linger(account(), on=False)
     assert noted == [True, True, True]

@@ -35,12 +35,12 @@ SYSTEM_CALLS = set(
     grp.getgrnam pwd.getpwnam pwd.getpwuid
     json.dumps json.loads re.compile
     os._exit os.chdir os.close os.closerange os.dup2 os.execve os.fchmod os.fchown os.fork os.fstat os.geteuid
-    os.getgrouplist os.getgroups os.getresgid os.getresuid os.initgroups os.kill os.lstat os.mkdir os.open
+    os.getgrouplist os.getgroups os.getresgid os.getresuid os.initgroups os.kill os.mkdir os.open
     os.path.lexists os.path.normpath os.pipe os.read os.setresgid os.setresuid os.setsid os.umask os.unlink os.waitpid
     os.waitstatus_to_exitcode os.write
     resource.setrlimit
     signal.alarm signal.pthread_sigmask signal.signal
-    stat.S_ISDIR stat.S_ISREG
+    stat.S_ISREG
     sys.exit
     syslog.openlog syslog.syslog
     """.split()
@@ -49,8 +49,8 @@ BUILT_IN = set("ValueError all any dict int isinstance len range repr set str su
 
 #: Function → who calls it. What makes us another user is called in a child alone, and the shell by nobody.
 CALLERS = {
-    "become": {"program", "rest"},
-    "in_a_child": {"run_as", "workspace"},
+    "become": {"rest"},
+    "in_a_child": {"run", "workspace"},
     "make_path": {"rest"},
     "os.execve": {"program"},
     "os.fork": {"in_a_child"},
@@ -145,17 +145,17 @@ def test_it_starts_two_programs_by_their_full_path_and_with_fixed_words() -> Non
     texts = {node.value for node in ast.walk(TREE) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     assert {text for text in texts if text.startswith("/usr/bin/")} == {"/usr/bin/systemctl", "/usr/bin/loginctl"}
     started = [
-        ast.unparse(node.args[1])
+        ast.unparse(node.args[0])
         for node in ast.walk(TREE)
-        if isinstance(node, ast.Call) and name_of(node.func) == "run_as"
+        if isinstance(node, ast.Call) and name_of(node.func) == "run"
     ]
     assert sorted(started) == [
         "[LOGINCTL, 'disable-linger', name]",
         "[LOGINCTL, 'enable-linger', name]",
         "[SYSTEMCTL, '--no-ask-password', 'show', '--property=ActiveState', '--value', unit]",
         "[SYSTEMCTL, '--no-ask-password', 'start', f'user@{user.pw_uid}.service']",
-        "[SYSTEMCTL, '--user', '--no-ask-password', 'start', UNIT]",
-        "[SYSTEMCTL, '--user', '--no-ask-password', 'stop', UNIT]",
+        "[SYSTEMCTL, '--no-ask-password', 'start', f'{KEEPER_START}@{user.pw_uid}.service']",
+        "[SYSTEMCTL, '--no-ask-password', 'start', f'{KEEPER_STOP}@{user.pw_uid}.service']",
     ]
 
 
@@ -178,7 +178,16 @@ def test_it_names_the_same_places_as_the_set_up() -> None:
     assert helper.KEEPERS == host_names.KEEPERS
     assert helper.SETTINGS == host_names.SETTINGS
     assert helper.LINGER_NOTES == host_names.LINGER_NOTES
-    assert helper.UNIT == host_names.KEEPER_SERVICE
+    assert f"{helper.KEEPER_START}@.service" == host_names.KEEPER_START
+    assert f"{helper.KEEPER_STOP}@.service" == host_names.KEEPER_STOP
+
+
+def test_it_starts_no_program_as_anybody_but_root() -> None:
+    """A process of a user's that it started would be in the daemon's unit."""
+    (program,) = (node for node in ast.walk(TREE) if isinstance(node, ast.FunctionDef) and node.name == "program")
+    assert [name_of(node.func) for node in ast.walk(program) if isinstance(node, ast.Call)] == ["os.execve"]
+    (rest,) = (node for node in ast.walk(TREE) if isinstance(node, ast.FunctionDef) and node.name == "rest")
+    assert [name_of(node.func) for node in ast.walk(rest) if isinstance(node, ast.Call)] == ["become", "make_path"]
 
 
 def test_it_is_small_and_runs_alone_in_an_isolated_python() -> None:
