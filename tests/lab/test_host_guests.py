@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.support.people import down, leave, rows, spec
-from tests.lab.support.shared import shared_server, system, tidy
+from tests.lab.support.shared import remove_keeper_place, shared_server, system, tidy
 from tests.lab.support.users import Result, User
 
 BUILDER = User("agent-builder")
@@ -52,7 +52,8 @@ def server(one_server: None, ann: User, ben: User) -> Iterator[None]:
     leave(ann, ben)
     BUILDER.systemctl("stop", "corral-keeper.service", check=False)
     system("rm", "-rf", f"{BUILDER.home}/.local", f"{BUILDER.runtime_dir}/corral-host", f"/srv/corral/{BUILDER.name}")
-    system("rm", "-rf", f"/run/corral/keepers/{BUILDER.uid}", str(REPO.parent))
+    remove_keeper_place(BUILDER)
+    system("rm", "-rf", str(REPO.parent))
     tidy(ann, ben)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.lab.support.people import daemon, down, events, keeper, leave, pids, repository, rows, spec, states
-from tests.lab.support.shared import add_member, host, shared_server, system, tidy
+from tests.lab.support.shared import add_member, host, remove_keeper_place, shared_server, system, tidy
 from tests.lab.support.users import Result, User, cgroup
 from tests.support.waiting import wait_for
 
@@ -56,7 +56,8 @@ def server(one_server: None, ann: User, ben: User) -> Iterator[None]:
     leave(ann, ben)
     BUILDER.systemctl("stop", "corral-keeper.service", check=False)
     system("rm", "-rf", f"{BUILDER.home}/.local", f"{BUILDER.runtime_dir}/corral-host", f"/srv/corral/{BUILDER.name}")
-    system("rm", "-rf", f"/run/corral/keepers/{BUILDER.uid}", f"{BUILDER.home}/.gitconfig", f"{BUILDER.home}/work")
+    remove_keeper_place(BUILDER)
+    system("rm", "-rf", f"{BUILDER.home}/.gitconfig", f"{BUILDER.home}/work")
     tidy(ann, ben)
 
 

@@ -157,3 +157,26 @@ def keeper_order_unit(verb: str, keeper: str) -> str:
             "",
         ]
     )
+
+
+def keeper_place_unit(keepers: str) -> str:
+    """A unit, for the manager of the system, that mounts the place of a user's keeper; its instances are users by
+    number. Who is given the place can write there, so it has a size of its own: /run is everybody's.
+    """
+    options = "mode=0700,size=256k,nr_inodes=64,nosuid,nodev,noexec"
+    return "\n".join(
+        [
+            _WRITTEN,
+            "[Unit]",
+            "Description=Corral: the place for the socket of the keeper of user %i",
+            f"ConditionPathIsMountPoint=!{keepers}/%i",
+            "CollectMode=inactive-or-failed",
+            "",
+            "[Service]",
+            "Type=oneshot",
+            "# Without it there would be a slice of their own for all of these, which stays.",
+            "Slice=system.slice",
+            f"ExecStart=/usr/bin/mount -t tmpfs -o {options} corral-keeper {keepers}/%i",
+            "",
+        ]
+    )

@@ -16,6 +16,7 @@ from corral.domain.host_names import (
     HELPER,
     HOME,
     KEEPER_HOME,
+    KEEPER_PLACE_FILE,
     KEEPER_SERVICE,
     KEEPER_SERVICE_FILE,
     KEEPER_START_FILE,
@@ -127,6 +128,9 @@ def layout(python: str, helper: str, workspaces: str, checkpoints: str = "") -> 
                     (KEEPER_START_FILE, "start", "what has a keeper started"),
                     (KEEPER_STOP_FILE, "stop", "what has a keeper stopped"),
                 )
+            ),
+            File(
+                KEEPER_PLACE_FILE, "root", 0o644, host_files.keeper_place_unit(KEEPERS), "places for keepers' sockets"
             ),
         ),
         sudoers=sudoers,

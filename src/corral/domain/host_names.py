@@ -37,6 +37,9 @@ KEEPER_SERVICE_FILE = f"/etc/systemd/user/{KEEPER_SERVICE}"
 #: unit. What begins with `corral` nobody is taken for a person in.
 KEEPER_START, KEEPER_STOP = "corral-keeper-start@.service", "corral-keeper-stop@.service"
 KEEPER_START_FILE, KEEPER_STOP_FILE = f"/etc/systemd/system/{KEEPER_START}", f"/etc/systemd/system/{KEEPER_STOP}"
+#: What gives a user's keeper a place for its socket that has room for little else, by the user's number.
+KEEPER_PLACE = "corral-keeper-place@.service"
+KEEPER_PLACE_FILE = f"/etc/systemd/system/{KEEPER_PLACE}"
 #: Below the home of each user, beside an instance of the user's own.
 KEEPER_HOME = ".local/state/corral-host"
 #: Below the directory that systemd has for a user who is logged in, or lingers.

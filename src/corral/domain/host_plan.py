@@ -15,6 +15,7 @@ from corral.domain.host_layout import Directory, File, Layout
 from corral.domain.host_names import (
     GROUPS,
     HOME,
+    KEEPER_PLACE_FILE,
     KEEPER_SERVICE,
     KEEPER_SERVICE_FILE,
     KEEPER_SETTINGS,
@@ -63,7 +64,7 @@ DELETE_GROUP = "delete_group"
 IN_THE_WAY = "in_the_way"
 
 #: What systemd reads.
-_UNIT_FILES = frozenset((SERVICE_FILE, KEEPER_SERVICE_FILE, KEEPER_START_FILE, KEEPER_STOP_FILE))
+_UNIT_FILES = frozenset((SERVICE_FILE, KEEPER_SERVICE_FILE, KEEPER_START_FILE, KEEPER_STOP_FILE, KEEPER_PLACE_FILE))
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ LOGINCTL = "/usr/bin/loginctl"
 #: Instances are numbers of users. What has the user's manager asked runs as that user, and so it is PID 1's to start: a
 #: process of theirs below the helper would be in the daemon's unit, and the user could make anything of it.
 KEEPER_START, KEEPER_STOP = "corral-keeper-start", "corral-keeper-stop"
+#: Mounts what a user's keeper has its socket in: so little fits into it that /run has room for everybody.
+KEEPER_PLACE = "corral-keeper-place"
 
 #: Below are system accounts. Above are those that systemd makes up, `nobody`, and what is no account at all.
 LOWEST_UID = 1000
@@ -218,9 +220,16 @@ def served(name: str) -> pwd.struct_passwd:
 
 
 def keeper_directory(user: pwd.struct_passwd) -> dict[str, object]:
-    """Where the user's keeper puts its socket: the user's own, and the daemon may go in."""
+    """Where the user's keeper puts its socket: the user's own, and the daemon may go in. It is mounted before it is
+    given away.
+    """
     parent = opened(KEEPERS)
     try:
+        with contextlib.suppress(FileExistsError):  # it is looked at like a new one
+            os.mkdir(str(user.pw_uid), 0o700, dir_fd=parent)
+        info = os.lstat(str(user.pw_uid), dir_fd=parent)
+        if stat.S_ISDIR(info.st_mode) and info.st_uid == ROOT:
+            run([SYSTEMCTL, "--no-ask-password", "start", f"{KEEPER_PLACE}@{user.pw_uid}.service"])
         make_directory(parent, str(user.pw_uid), user.pw_uid, grp.getgrnam(DAEMON).gr_gid, 0o750)
     finally:
         os.close(parent)

@@ -19,6 +19,13 @@ WORKSPACE = '"verb": "workspace", "user": "ben", "group": "ben", "mode": "0770"'
 
 TABLE = (
     kept_out(
+        "filling /run by what a keeper is given of it",
+        BEN,
+        "d=/run/corral/keepers/$(id -u)/filled; mkdir $d; n=0;"
+        " while [ $n -lt 500 ] && touch $d/$n; do n=$((n + 1)); done; rm -r $d; [ $n = 500 ]",
+        says="No space left on device",
+    ),
+    kept_out(
         "a file, a link or a directory in any place of Corral's",
         BEN,
         f"for one in {PLACES} {ROOTS}; do touch $one/owned && exit; ln -s /etc $one/owned && exit;"

@@ -93,13 +93,22 @@ def tidy(*members: User) -> None:
         if os.path.exists(f"{user.runtime_dir}/systemd/private"):
             user.systemctl("stop", "corral-keeper.service", check=False)
             user.systemctl("reset-failed", "corral-keeper.service", check=False)
-        system("rm", "-rf", f"{user.home}/.local", f"{user.runtime_dir}/corral-host", f"/run/corral/keepers/{user.uid}")
+        system("rm", "-rf", f"{user.home}/.local", f"{user.runtime_dir}/corral-host")
+        remove_keeper_place(user)
         system("rm", "-rf", f"/srv/corral/{user.name}")
         if user not in members and os.path.exists(HELPER):
             ask("linger", user.name, state="off")
             for group in ("corral-members", "corral-agents"):
                 system("gpasswd", "--delete", user.name, group, check=False)
     system("systemctl", "start", "corral.service", check=False)
+
+
+def remove_keeper_place(user: User) -> None:
+    """Take away where a user's keeper has its socket, as if it had never been there."""
+    place = f"/run/corral/keepers/{user.uid}"
+    if os.path.ismount(place):
+        system("umount", "--lazy", place)
+    system("rm", "-rf", place)
 
 
 def footprint() -> set[str]:

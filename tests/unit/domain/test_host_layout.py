@@ -12,6 +12,7 @@ from corral.domain.host_layout import File, layout
 from corral.domain.host_names import (
     HELPER,
     HOME,
+    KEEPER_PLACE_FILE,
     KEEPER_SERVICE,
     KEEPER_START_FILE,
     KEEPER_STOP_FILE,
@@ -138,6 +139,15 @@ def test_all_else_will_not(entry: Entry) -> None:
         refuse_weak_ground(HELPER, [entry])
     assert "install" not in refused.value.remedy
     assert "chmod" in refused.value.remedy
+
+
+def test_the_place_of_a_keeper_is_mounted_once_and_has_room_for_little() -> None:
+    place = unit(KEEPER_PLACE_FILE)
+    assert place["Unit"]["ConditionPathIsMountPoint"] == "!/run/corral/keepers/%i"
+    assert place["Service"]["Slice"] == "system.slice"
+    command = place["Service"]["ExecStart"].split()
+    assert (command[:3], command[-1]) == (["/usr/bin/mount", "-t", "tmpfs"], "/run/corral/keepers/%i")
+    assert {"mode=0700", "size=256k", "nr_inodes=64", "nosuid", "nodev", "noexec"} == set(command[4].split(","))
 
 
 @pytest.mark.parametrize(("path", "verb"), [(KEEPER_START_FILE, "start"), (KEEPER_STOP_FILE, "stop")])

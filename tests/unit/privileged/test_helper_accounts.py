@@ -255,3 +255,36 @@ def test_when_it_is_over_the_answer_is_given_however_long_that_takes(work: str) 
     slowly = f"helper.perform = lambda _: {work}\nsyslog.syslog = lambda *_: time.sleep(2)"
     failed = {"code": "failed", "message": "keeper_directory ann: 'x'", "remedy": ""}
     assert run_main(slowly, work=SHORT) == ({"ok": True} if work == "{}" else failed)
+
+
+# The place of a keeper
+
+
+@pytest.mark.parametrize(
+    ("there", "mounts"), [("nothing", True), ("root's", True), ("the user's", False), ("a link", False)]
+)
+def test_the_place_of_a_keeper_is_mounted_before_it_is_given_away(
+    own_directory: Path, monkeypatch: pytest.MonkeyPatch, there: str, mounts: bool
+) -> None:
+    place, done = own_directory / "1000", []
+    if there == "a link":
+        place.symlink_to("/etc")
+    elif there != "nothing":
+        place.mkdir()
+
+    def give(parent: int, name: str, uid: int, gid: int, mode: int) -> None:
+        done.append(f"give {name} to {uid}, {mode:o}")
+
+    def run(argv: list[str]) -> None:
+        assert place.is_dir()
+        done.append(" ".join(argv[1:]))
+
+    # Whoever runs the test stands for root, or is somebody else.
+    monkeypatch.setattr(helper, "ROOT", os.getuid() + (there == "the user's"))
+    monkeypatch.setattr(helper, "opened", lambda _: os.open(own_directory, os.O_RDONLY))
+    monkeypatch.setattr(grp, "getgrnam", lambda _: grp.struct_group(("corral", "x", 999, [])))
+    monkeypatch.setattr(helper, "make_directory", give)
+    monkeypatch.setattr(helper, "run", run)
+    assert helper.keeper_directory(account())["uid"] == 1000
+    mounted = ["--no-ask-password start corral-keeper-place@1000.service"] if mounts else []
+    assert done == [*mounted, "give 1000 to 1000, 750"]

@@ -35,12 +35,12 @@ SYSTEM_CALLS = set(
     grp.getgrnam pwd.getpwnam pwd.getpwuid
     json.dumps json.loads re.compile
     os._exit os.chdir os.close os.closerange os.dup2 os.execve os.fchmod os.fchown os.fork os.fstat os.geteuid
-    os.getgrouplist os.getgroups os.getresgid os.getresuid os.initgroups os.kill os.mkdir os.open
+    os.getgrouplist os.getgroups os.getresgid os.getresuid os.initgroups os.kill os.lstat os.mkdir os.open
     os.path.lexists os.path.normpath os.pipe os.read os.setresgid os.setresuid os.setsid os.umask os.unlink os.waitpid
     os.waitstatus_to_exitcode os.write
     resource.setrlimit
     signal.alarm signal.pthread_sigmask signal.signal
-    stat.S_ISREG
+    stat.S_ISDIR stat.S_ISREG
     sys.exit
     syslog.openlog syslog.syslog
     """.split()
@@ -154,6 +154,7 @@ def test_it_starts_two_programs_by_their_full_path_and_with_fixed_words() -> Non
         "[LOGINCTL, 'enable-linger', name]",
         "[SYSTEMCTL, '--no-ask-password', 'show', '--property=ActiveState', '--value', unit]",
         "[SYSTEMCTL, '--no-ask-password', 'start', f'user@{user.pw_uid}.service']",
+        "[SYSTEMCTL, '--no-ask-password', 'start', f'{KEEPER_PLACE}@{user.pw_uid}.service']",
         "[SYSTEMCTL, '--no-ask-password', 'start', f'{KEEPER_START}@{user.pw_uid}.service']",
         "[SYSTEMCTL, '--no-ask-password', 'start', f'{KEEPER_STOP}@{user.pw_uid}.service']",
     ]
@@ -179,6 +180,7 @@ def test_it_names_the_same_places_as_the_set_up() -> None:
     assert helper.SETTINGS == host_names.SETTINGS
     assert helper.LINGER_NOTES == host_names.LINGER_NOTES
     assert f"{helper.KEEPER_START}@.service" == host_names.KEEPER_START
+    assert f"{helper.KEEPER_PLACE}@.service" == host_names.KEEPER_PLACE
     assert f"{helper.KEEPER_STOP}@.service" == host_names.KEEPER_STOP
 
 

@@ -201,4 +201,13 @@ def _remove_if_empty(path: str) -> None:
 def _remove_tree(path: str) -> None:
     if not shutil.rmtree.avoids_symlink_attacks:
         raise RefusedError(f"{path} cannot be removed safely by this Python", f"rm -r {path} does")
+    for place in _mounted_below(path):
+        _tool("umount", "--lazy", place)
     shutil.rmtree(path)
+
+
+def _mounted_below(path: str) -> list[str]:
+    """What is mounted in a directory, such as the places of keepers; the last one first."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        places = [line.split(" ")[4] for line in file]
+    return [place for place in reversed(places) if place.startswith(f"{path}/")]
