@@ -118,3 +118,34 @@ def test_what_is_made_there_is_for_both(git_dir: Path) -> None:
     assert may(git_dir / "packed-refs") & 6 == 4
     named = entries_of(os.getxattr(git_dir / "worktrees", DEFAULT))
     assert (os.geteuid(), 7) in {(one.number, one.allowed) for one in named}
+
+
+def test_no_link_of_the_users_is_followed(git_dir: Path, tmp_path: Path) -> None:
+    share(str(git_dir), "shop", BOT)
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    kept = git_dir / "refs/heads/corral/shop/_corral.lock"
+    kept.unlink()
+    kept.symlink_to(private / "made")
+    (git_dir / "objects/0a").rmdir()
+    (git_dir / "objects/0a").symlink_to(private)
+    with pytest.raises(RefusedError, match="objects/0a is a link"):
+        share(str(git_dir), "shop", BOT)
+    (git_dir / "objects/0a").unlink()
+    share(str(git_dir), "shop", BOT)
+    assert list(private.iterdir()) == []
+
+
+def test_what_is_in_a_directory_of_the_users_is_not_touched(git_dir: Path, tmp_path: Path) -> None:
+    """While it is looked at, the user could put a link in the place of anything there."""
+    share(str(git_dir), "shop", BOT)
+    its = git_dir / "worktrees/builder"
+    (its / "ann").mkdir(parents=True)
+    os.chown(its, BOT.uid, BOT.uid)
+    os.chmod(its / "ann", 0o700)
+    for path in (its, its / "ann"):
+        for name in os.listxattr(path):
+            os.removexattr(path, name)
+    before = state(its)
+    share(str(git_dir), "shop", BOT)
+    assert state(its) == before

@@ -56,6 +56,11 @@ def share(common: str, team: str, guest: Guest) -> None:
     changed then. A repository that is not ours is only looked at: whose it is has to let the guest in.
     """
     places = _places(common, team)
+    if links := sorted(filter(os.path.islink, places)):
+        raise RefusedError(
+            f"{links[0]} is a link, and {guest.name} is to write there",
+            "look where it leads, and who made it; remove it",
+        )
     if found := list(_changeable(common, guest)):
         raise _stands_open(common, guest, found)
     if not is_ours(common):
@@ -69,8 +74,8 @@ def share(common: str, team: str, guest: Guest) -> None:
         for place in places:
             os.makedirs(place, exist_ok=True)
         for place in _kept(common, team):
-            with open(os.path.join(place, _KEPT_BY), "a"):
-                pass
+            with contextlib.suppress(FileExistsError):  # whatever is there keeps the directory
+                os.close(os.open(os.path.join(place, _KEPT_BY), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         _let(os.path.dirname(common), guest, _SEARCH)
         logs = os.path.join(common, "logs")
         for path, is_directory in _walk(common):
@@ -169,18 +174,23 @@ def _stands_open(common: str, guest: Guest, found: list[str]) -> RefusedError:
     )
 
 
-def _walk(common: str) -> Iterator[tuple[str, bool]]:
-    """All that is in the git directory, itself first; of links only that they are there."""
-    yield common, True
-    for directory, names, files in os.walk(common):
-        for name in names:
-            path = os.path.join(directory, name)
-            if not os.path.islink(path):
-                yield path, True
+def _walk(top: str) -> Iterator[tuple[str, bool]]:
+    """What is in a directory, itself first, without links.
+
+    Of what belongs to another than the directory only that it is there: whose it is can put a link to anything in the
+    place of what is in it, while this is on its way. In directories of our own nobody else can.
+    """
+    owner = os.lstat(top).st_uid
+    yield top, True
+    for directory, names, files in os.walk(top):
+        there = [name for name in names if not os.path.islink(os.path.join(directory, name))]
+        for name in there:
+            yield os.path.join(directory, name), True
         for name in files:
             path = os.path.join(directory, name)
             if not os.path.islink(path):
                 yield path, False
+        names[:] = [name for name in there if os.lstat(os.path.join(directory, name)).st_uid == owner]
 
 
 def _entries(path: str, kind: str = ACCESS) -> list[Entry]:
