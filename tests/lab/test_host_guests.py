@@ -73,7 +73,8 @@ def agent(ann: User, name: str, script: str, *, check: bool = True) -> Result:
 
 
 def committed(ann: User, name: str, file: str) -> None:
-    agent(ann, name, f"echo x >{file} && git add {file} && git {WHO} commit --quiet --message {file}")
+    done = agent(ann, name, f"echo x >{file} && git add {file} && git {WHO} commit --quiet --message {file}")
+    assert done.stdout + done.stderr == ""
 
 
 def traces() -> dict[str, tuple[str, ...]]:
@@ -130,6 +131,8 @@ def test_both_work_in_it_and_clean_up_in_it_whatever_their_umasks(server: None, 
         f"git update-ref refs/heads/corral/shop/api $(git {WHO} commit-tree -m x HEAD^{{tree}})",
         f"rm -f {GIT}/objects/pack/*.pack && ! ls {GIT}/objects/pack/*.pack",
         f"mv {REPO}/.git {REPO}/away",
+        f"rm -f {GIT}/corral-packed-refs/packed-refs",
+        f"echo >>{GIT}/packed-refs",
     ],
 )
 def test_what_git_runs_and_what_is_hers_is_not_the_agents_to_change(server: None, ann: User, deed: str) -> None:

@@ -79,9 +79,13 @@ def letting(entries: Sequence[Entry], users: Iterable[tuple[int, int]]) -> list[
 
 
 def without(entries: Sequence[Entry], uid: int) -> list[Entry]:
-    """The same without the line of that user; the mask goes with the last that is named."""
+    """The same without the line of that user. The mask goes with the last that is named; what it kept back stays so."""
     kept = [one for one in entries if not (one.tag == _USER and one.number == uid)]
-    return kept if any(one.tag in (_USER, _GROUP) for one in kept) else [one for one in kept if one.tag != _MASK]
+    if any(one.tag in (_USER, _GROUP) for one in kept):
+        return kept
+    mask = next((one.allowed for one in kept if one.tag == _MASK), 7)
+    rest = [one for one in kept if one.tag != _MASK]
+    return [one._replace(allowed=one.allowed & mask) if one.tag == _OWN_GROUP else one for one in rest]
 
 
 def users_in(entries: Iterable[Entry]) -> set[int]:

@@ -9,7 +9,7 @@ import pytest
 
 from corral.adapters.git.sharing import Guest, share, take_back
 from corral.domain.acl import ACCESS, DEFAULT, allowed_to, entries_of, entries_of_mode
-from corral.domain.errors import RefusedError
+from corral.domain.errors import RefusedError, UnavailableError
 
 BOT = Guest("bot", 54321, [54321])
 
@@ -45,7 +45,8 @@ def test_it_writes_where_git_puts_what_it_makes_and_nowhere_else(git_dir: Path) 
     branches = {git_dir / "refs/heads/corral/shop", git_dir / "logs/refs/heads/corral/shop"}
     assert {git_dir / "objects", git_dir / "objects/pack", git_dir / "objects/0a", git_dir / "worktrees"} < writable
     assert branches < writable
-    assert all("objects" in path.parts or path in branches | {git_dir / "worktrees"} for path in writable)
+    others = branches | {git_dir / "worktrees", git_dir / "corral-packed-refs"}
+    assert all("objects" in path.parts or path in others for path in writable)
     assert git_dir / "objects/info" not in writable
     for path in writable:
         assert path.stat().st_mode & stat.S_ISVTX, f"what is the owner's in {path} could be replaced"
@@ -111,11 +112,11 @@ def test_what_is_made_there_is_for_both(git_dir: Path) -> None:
     before = os.umask(0o077)
     try:
         (git_dir / "objects" / "0a" / "new").touch()
-        (git_dir / "packed-refs").touch()
+        (git_dir / "ORIG_HEAD").touch()
     finally:
         os.umask(before)
     assert may(git_dir / "objects" / "0a" / "new") & 4
-    assert may(git_dir / "packed-refs") & 6 == 4
+    assert may(git_dir / "ORIG_HEAD") & 6 == 4
     named = entries_of(os.getxattr(git_dir / "worktrees", DEFAULT))
     assert (os.geteuid(), 7) in {(one.number, one.allowed) for one in named}
 
@@ -150,3 +151,58 @@ def test_what_is_in_a_directory_of_the_users_is_not_touched(git_dir: Path, tmp_p
     before = state(its)
     share(str(git_dir), "shop", BOT)
     assert state(its) == before
+
+
+def git(repo: Path, *words: str) -> str:
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    return subprocess.run(["git", *who, *words], cwd=repo, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_lock_of_packed_branches_is_the_users_to_take_and_the_file_is_not(git_dir: Path, packed: bool) -> None:
+    repo = git_dir.parent
+    git(repo, "commit", "--quiet", "--allow-empty", "--message", "one")
+    git(repo, "branch", "other")
+    if packed:
+        git(repo, "pack-refs", "--all")
+    before = state(repo)
+    refs = git(repo, "for-each-ref")
+    share(str(git_dir), "shop", BOT)
+    share(str(git_dir), "shop", BOT)
+    file = git_dir / "packed-refs"
+    assert may(file.resolve().parent) & 2
+    assert file.resolve().parent.stat().st_mode & stat.S_ISVTX
+    assert may(file.resolve()) & 6 == 4
+    assert git(repo, "for-each-ref") == refs
+    take_back(str(git_dir), "shop", BOT.uid)
+    assert state(repo) == before
+    assert git(repo, "for-each-ref") == refs
+
+
+def test_branches_that_were_packed_meanwhile_are_there_afterwards(git_dir: Path) -> None:
+    repo = git_dir.parent
+    git(repo, "commit", "--quiet", "--allow-empty", "--message", "one")
+    share(str(git_dir), "shop", BOT)
+    git(repo, "branch", "other")
+    git(repo, "pack-refs", "--all")
+    refs = git(repo, "for-each-ref")
+    take_back(str(git_dir), "shop", BOT.uid)
+    assert git(repo, "for-each-ref") == refs
+    assert (git_dir / "packed-refs").is_file()
+    assert not (git_dir / "packed-refs").is_symlink()
+
+
+def test_a_lock_that_is_held_is_told_and_nothing_is_lost(git_dir: Path) -> None:
+    repo = git_dir.parent
+    git(repo, "commit", "--quiet", "--allow-empty", "--message", "one")
+    git(repo, "pack-refs", "--all")
+    refs = git(repo, "for-each-ref")
+    share(str(git_dir), "shop", BOT)
+    lock = git_dir / "corral-packed-refs" / "packed-refs.lock"
+    lock.touch()
+    with pytest.raises(UnavailableError, match="another git is at work"):
+        take_back(str(git_dir), "shop", BOT.uid)
+    assert git(repo, "for-each-ref") == refs
+    lock.unlink()
+    take_back(str(git_dir), "shop", BOT.uid)
+    assert git(repo, "for-each-ref") == refs

@@ -54,6 +54,12 @@ def test_taken_back_it_is_as_before() -> None:
     assert may(without(two, BOT), BOT) == 0
 
 
+def test_what_the_mask_has_kept_from_the_group_stays_so_without_it() -> None:
+    entries = letting(entries_of_mode(0o750), [(BOT, 4)])
+    narrow = [one._replace(allowed=4) if one.tag == 0x10 else one for one in entries]
+    assert without(narrow, BOT) == entries_of_mode(0o740)
+
+
 def test_of_several_groups_the_most_counts() -> None:
     entries = entries_of(acl(7, 1, groups=[(50, 6)]))
     assert may(entries, BEN, 50) == 6

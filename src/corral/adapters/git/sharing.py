@@ -16,6 +16,7 @@ import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from corral.adapters.git import packed_refs
 from corral.domain.acl import (
     ACCESS,
     DEFAULT,
@@ -32,6 +33,8 @@ from corral.domain.errors import CorralError, RefusedError
 from corral.repository import BRANCHES
 
 _READ, _WRITE, _SEARCH = 4, 2, 1
+#: Where things of the guest's may be.
+_WITH_THEIRS = ("worktrees", "objects", packed_refs.ELSEWHERE)
 _FAN_OUT = [f"{number:02x}" for number in range(256)]
 #: git removes directories of refs that are empty, and the user could not make them again. Of all files in such a
 #: directory, one that ends so is for git none of its own; and no agent has a name with that first letter.
@@ -73,6 +76,7 @@ def share(common: str, team: str, guest: Guest) -> None:
     with _told(common):
         for place in places:
             os.makedirs(place, exist_ok=True)
+        packed_refs.move_out(common)
         for place in _kept(common, team):
             with contextlib.suppress(FileExistsError):  # whatever is there keeps the directory
                 os.close(os.open(os.path.join(place, _KEPT_BY), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -105,6 +109,7 @@ def take_back(common: str, team: str, uid: int) -> None:
     if not is_ours(common) or _has_worktree(common, uid):
         return
     with _told(common):
+        is_for_others = bool(_others(packed_refs.place(common), uid))
         for place in _kept(common, team):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(place, _KEPT_BY))
@@ -115,6 +120,8 @@ def take_back(common: str, team: str, uid: int) -> None:
             if os.lstat(path).st_uid == os.geteuid():
                 _shut_out(path, uid, is_directory=is_directory)
         _shut_out(os.path.dirname(common), uid, is_directory=True)
+        if not is_for_others:
+            packed_refs.move_back(common)
 
 
 def _places(common: str, team: str) -> set[str]:
@@ -125,6 +132,7 @@ def _places(common: str, team: str) -> set[str]:
         objects,
         *(os.path.join(objects, name) for name in named),
         os.path.join(common, "worktrees"),
+        packed_refs.place(common),
         *_kept(common, team),
     }
 
@@ -142,7 +150,7 @@ def _may_be_written(common: str, path: str) -> bool:
         return len(below) < 3 and below[-1] in ("objects", "pack", *_FAN_OUT)
     if below[0] == "logs":
         below = below[1:]
-    return below == ["worktrees"] or below[:3] == ["refs", "heads", BRANCHES]
+    return below in (["worktrees"], [packed_refs.ELSEWHERE]) or below[:3] == ["refs", "heads", BRANCHES]
 
 
 def _changeable(common: str, guest: Guest) -> Iterator[str]:
@@ -154,7 +162,7 @@ def _changeable(common: str, guest: Guest) -> Iterator[str]:
         if _may_be_written(common, path):
             continue
         is_guests = os.lstat(path).st_uid == guest.uid
-        if is_guests and _is_below(path, os.path.join(common, "worktrees"), os.path.join(common, "objects")):
+        if is_guests and _is_below(path, *(os.path.join(common, name) for name in _WITH_THEIRS)):
             continue
         if is_guests or _may(path, guest) & _WRITE:
             yield path
@@ -244,6 +252,11 @@ def _shut_out(path: str, uid: int, *, is_directory: bool) -> None:
     mode = os.lstat(path).st_mode
     if not others and mode & stat.S_ISVTX:
         os.chmod(path, stat.S_IMODE(mode) & ~stat.S_ISVTX)
+
+
+def _others(path: str, uid: int) -> set[int]:
+    """Who else is let in there, besides us and that user."""
+    return users_in(_entries(path)) - {uid, os.geteuid()} if os.path.lexists(path) else set()
 
 
 def _has_worktree(common: str, uid: int) -> bool:

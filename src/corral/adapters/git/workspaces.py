@@ -359,6 +359,11 @@ class GitWorkspaces:
         await note_branch(path, branch)
         if not sharing.is_ours(known.common) and (worktree := await worktree_at(path)) is not None:
             sharing.keep(worktree.git_dir)
+            try:
+                # To clean up is the owner's: git would try after a commit, fail, and say so.
+                await git(path, "config", "--worktree", "maintenance.auto", "false")
+            except GitError as error:
+                log.warning("git may say in %s that it cannot clean up: %s", path, error)
         return f"goes on with branch {branch} from last time" if there else ""
 
     async def _found_again(self, path: str, repo: str, names: Names, known: Survey) -> Workspace:
