@@ -99,7 +99,7 @@ def test_both_work_in_it_and_clean_up_in_it_whatever_their_umasks(server: None, 
         # She merges, and cleans up, in the middle of it.
         ann.run("git", "-C", str(REPO), *WHO.split(), "merge", "--quiet", "corral/shop/builder")
         assert "builder" not in ann.run("git", "-C", str(REPO), "worktree", "prune", "--dry-run", "-v").stdout
-        ann.run("git", "-C", str(REPO), "gc", "--quiet", "--prune=now")
+        ann.run("git", "-C", str(REPO), "gc", "--quiet")
         kept = ann.run("git", "-C", str(REPO), "branch", "-d", "corral/shop/builder", check=False)
         assert kept.returncode != 0, "somebody works on it"
         assert "error" not in ann.run("git", "-C", str(REPO), "fsck", "--no-dangling").stderr
@@ -131,6 +131,9 @@ def test_both_work_in_it_and_clean_up_in_it_whatever_their_umasks(server: None, 
         f"git update-ref refs/heads/corral/shop/api $(git {WHO} commit-tree -m x HEAD^{{tree}})",
         f"rm -f {GIT}/objects/pack/*.pack && ! ls {GIT}/objects/pack/*.pack",
         f"mv {REPO}/.git {REPO}/away",
+        f"ln -s /home/ann {GIT}/worktrees/evil",
+        f"echo x | git hash-object --stdin -w | git pack-objects --quiet {GIT}/objects/pack/pack",
+        f"rmdir {GIT}/objects/0a && ln -s /home/ann {GIT}/objects/0a",
         f"rm -f {GIT}/corral-packed-refs/packed-refs",
         f"echo >>{GIT}/packed-refs",
     ],

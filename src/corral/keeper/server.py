@@ -149,6 +149,9 @@ class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, Typi
     async def share_repository(self, *, team: str, repo: str, guest: str) -> None:
         await self._tools.workspaces.share(team=team, repo=repo, guest=guest)
 
+    async def let_make_worktrees(self, *, repo: str, guest: str, allowed: bool) -> None:
+        await self._tools.workspaces.let_make_worktrees(repo=repo, guest=guest, allowed=allowed)
+
     async def settle_repository(
         self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool
     ) -> None:
@@ -286,7 +289,7 @@ class _Verb:
 VERBS = frozenset(
     """hello inventory repository real_paths symbolic_links look_at_files prepare_workspace guard_workspace
     register_server register_hooks inspect_workspaces remove_workspace share_repository settle_repository
-    prepare start over watch_ready
+    let_make_worktrees    prepare start over watch_ready
     keep_environments host_memory freeze limit usage stop take_down bystanders census forget_agent screen
     attach_command read_log execute processes read_process wait_process write_process resize_process signal_process
     end_process forget_processes host_ports listening file_history open_changes shelter_daemon shut_down

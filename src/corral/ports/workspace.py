@@ -95,6 +95,9 @@ class Workspaces(Protocol):
     async def share(self, *, team: str, repo: str, guest: str) -> None:
         """See `WorkspaceVerbs.share_repository`."""
 
+    async def let_make_worktrees(self, *, repo: str, guest: str, allowed: bool) -> None:
+        """See `WorkspaceVerbs.let_make_worktrees`."""
+
     async def settle(self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool) -> None:
         """See `WorkspaceVerbs.settle_repository`."""
 
@@ -147,6 +150,9 @@ class WorkspaceVerbs(Protocol):
 
         `RefusedError` if that user could change what git runs there, and then nothing is changed.
         """
+
+    async def let_make_worktrees(self, *, repo: str, guest: str, allowed: bool) -> None:
+        """Have another user's keeper make or remove a worktree in a repository of ours; or no more, when it has."""
 
     async def settle_repository(
         self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool

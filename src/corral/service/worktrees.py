@@ -6,7 +6,8 @@ Nobody's floor is taken away without being told to.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 
 import msgspec
 
@@ -41,15 +42,30 @@ async def prepare(context: Context, keeper: Keeper, agent: Agent, repo: str | No
     if context.rooms is not None and agent.workspace_kind == WORKTREE:
         user = agent.run_as or context.supervisor.keepers.owner(agent.team)
         await context.rooms.make(user, agent.team, agent.name, access)
-    return await keeper.prepare_workspace(
-        team=agent.team,
-        agent=agent.name,
-        kind=agent.workspace_kind,
-        path=agent.workspace,
-        repo=repo,
-        start=start,
-        access=access.access,
-    )
+    guest = agent.run_as if agent.workspace_kind == WORKTREE else ""
+    async with _making_worktrees(keeper, repo, guest):
+        return await keeper.prepare_workspace(
+            team=agent.team,
+            agent=agent.name,
+            kind=agent.workspace_kind,
+            path=agent.workspace,
+            repo=repo,
+            start=start,
+            access=access.access,
+        )
+
+
+@asynccontextmanager
+async def _making_worktrees(owner: Keeper, repo: str | None, guest: str) -> AsyncIterator[None]:
+    """In this block the guest, if there is one, makes or removes a worktree in the owner's repository."""
+    if not guest or repo is None:
+        yield
+        return
+    await owner.let_make_worktrees(repo=repo, guest=guest, allowed=True)
+    try:
+        yield
+    finally:
+        await owner.let_make_worktrees(repo=repo, guest=guest, allowed=False)
 
 
 async def guard(keeper: Keeper, team: Team, agent: Agent) -> str:
@@ -98,7 +114,13 @@ async def take_away(
         # Whoever is in it may go on there, and commit without anybody being asked.
         await keeper.guard_workspace(team=team, agent=agent, path=path, enforcement=NO_ENFORCEMENT)
         return WorkspaceRemoval(path=path, removed=False, why=somebody)
-    removal = await keeper.remove_workspace(team=team, agent=agent, path=path, repo=repo, discard=discard)
+    try:
+        async with _making_worktrees(owner, repo, guest):
+            removal = await keeper.remove_workspace(team=team, agent=agent, path=path, repo=repo, discard=discard)
+    except CorralError as error:
+        if not guest:
+            raise
+        return WorkspaceRemoval(path=path, removed=False, why=error.message)
     if not guest or repo is None or not removal.removed:
         return removal
     try:

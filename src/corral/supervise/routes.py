@@ -24,8 +24,8 @@ BY_PATH = {
 BY_ORDER = dict.fromkeys("check execute follow_transcript watch_ready".split(), "order")
 #: What is about the repository, the merge queue or the host goes to the keeper of the team's own user.
 TO_THE_OWNER = frozenset(
-    """file_history hello host_ports look_at_files merge_build merge_checkout merge_clear merge_land repository
-    run_notice settle_repository share_repository start_gate wait_gate""".split()
+    """file_history hello host_ports let_make_worktrees look_at_files merge_build merge_checkout merge_clear merge_land
+    repository run_notice settle_repository share_repository start_gate wait_gate""".split()
 )
 #: What is about the whole team goes to all of them, and the answers are put together (`several`).
 TO_ALL = frozenset(

@@ -1,13 +1,14 @@
 """What a user of agents gets in somebody's repository, what it must not have, and that all of it is taken back."""
 
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from corral.adapters.git.sharing import Guest, share, take_back
+from corral.adapters.git.sharing import Guest, let_make_worktrees, share, take_back
 from corral.domain.acl import ACCESS, DEFAULT, allowed_to, entries_of, entries_of_mode
 from corral.domain.errors import RefusedError, UnavailableError
 
@@ -37,17 +38,23 @@ def state(top: Path) -> dict[str, tuple[int, tuple[str, ...]]]:
     return found
 
 
+def git(repo: Path, *words: str) -> str:
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    return subprocess.run(["git", *who, *words], cwd=repo, check=True, capture_output=True, text=True).stdout
+
+
 def test_it_writes_where_git_puts_what_it_makes_and_nowhere_else(git_dir: Path) -> None:
     for path in (git_dir.parent, git_dir):
         path.chmod(0o700)
     share(str(git_dir), "shop", BOT)
     writable = {Path(one) for one, _, _ in os.walk(git_dir) if may(Path(one)) & 2}
     branches = {git_dir / "refs/heads/corral/shop", git_dir / "logs/refs/heads/corral/shop"}
-    assert {git_dir / "objects", git_dir / "objects/pack", git_dir / "objects/0a", git_dir / "worktrees"} < writable
+    assert git_dir / "objects/0a" in writable
+    packs = {git_dir / "objects", git_dir / "objects/pack", git_dir / "objects/info"}
+    assert not packs & writable, "git looks into packs first, and drops what is in one that is to be kept"
     assert branches < writable
-    others = branches | {git_dir / "worktrees", git_dir / "corral-packed-refs"}
+    others = branches | {git_dir / "corral-packed-refs"}
     assert all("objects" in path.parts or path in others for path in writable)
-    assert git_dir / "objects/info" not in writable
     for path in writable:
         assert path.stat().st_mode & stat.S_ISVTX, f"what is the owner's in {path} could be replaced"
     for name in ("config", "HEAD"):
@@ -71,7 +78,34 @@ def test_it_stays_as_long_as_the_user_has_a_worktree(git_dir: Path) -> None:
     mine = Guest("me", os.geteuid(), [])
     (git_dir / "worktrees" / "api").mkdir()
     take_back(str(git_dir), "shop", mine.uid)
-    assert may(git_dir / "objects") & 2
+    assert may(git_dir / "objects/0a") & 2
+
+
+def test_it_makes_worktrees_only_while_it_is_let_and_leaves_no_link(git_dir: Path, tmp_path: Path) -> None:
+    share(str(git_dir), "shop", BOT)
+    place = git_dir / "worktrees"
+    assert may(place) & 2 == 0
+    let_make_worktrees(str(git_dir), BOT, allowed=True)
+    assert may(place) & 2
+    assert place.stat().st_mode & stat.S_ISVTX
+    (tmp_path / "thesis").mkdir()
+    (place / "evil").symlink_to(tmp_path / "thesis")
+    (place / "builder").mkdir()
+    let_make_worktrees(str(git_dir), BOT, allowed=False)
+    assert may(place) & 2 == 0
+    assert os.listdir(place) == ["builder"]
+
+
+def test_git_that_cleans_up_leaves_the_places(git_dir: Path) -> None:
+    repo = git_dir.parent
+    git(repo, "commit", "--quiet", "--allow-empty", "--message", "one")
+    share(str(git_dir), "shop", BOT)
+    git(repo, "gc", "--quiet", "--prune=1.second.ago")
+    # Directories that git made anew would be whose it was, and what is in them theirs to replace.
+    assert all(may(git_dir / "objects" / f"{number:02x}") & 2 for number in range(256))
+    assert may(git_dir / "refs/heads/corral/shop") & 2
+    found = subprocess.run(["git", "fsck"], cwd=repo, capture_output=True, text=True, check=True)
+    assert "bad sha1 file" not in found.stdout + found.stderr
 
 
 def test_of_two_users_the_other_keeps_what_it_has(git_dir: Path) -> None:
@@ -79,9 +113,9 @@ def test_of_two_users_the_other_keeps_what_it_has(git_dir: Path) -> None:
     share(str(git_dir), "shop", BOT)
     share(str(git_dir), "shop", other)
     take_back(str(git_dir), "shop", BOT.uid)
-    assert may(git_dir / "objects", other) == 7
-    assert may(git_dir / "objects") & 2 == 0
-    assert os.stat(git_dir / "objects").st_mode & stat.S_ISVTX
+    assert may(git_dir / "objects/0a", other) == 7
+    assert may(git_dir / "objects/0a") & 2 == 0
+    assert os.stat(git_dir / "objects/0a").st_mode & stat.S_ISVTX
 
 
 @pytest.mark.parametrize("name", ["config", "hooks", "info", ".", "refs/heads"])
@@ -128,7 +162,7 @@ def test_no_link_of_the_users_is_followed(git_dir: Path, tmp_path: Path) -> None
     kept = git_dir / "refs/heads/corral/shop/_corral.lock"
     kept.unlink()
     kept.symlink_to(private / "made")
-    (git_dir / "objects/0a").rmdir()
+    shutil.rmtree(git_dir / "objects/0a")
     (git_dir / "objects/0a").symlink_to(private)
     with pytest.raises(RefusedError, match="objects/0a is a link"):
         share(str(git_dir), "shop", BOT)
@@ -151,11 +185,6 @@ def test_what_is_in_a_directory_of_the_users_is_not_touched(git_dir: Path, tmp_p
     before = state(its)
     share(str(git_dir), "shop", BOT)
     assert state(its) == before
-
-
-def git(repo: Path, *words: str) -> str:
-    who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
-    return subprocess.run(["git", *who, *words], cwd=repo, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize("packed", [False, True])

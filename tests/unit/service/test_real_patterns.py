@@ -36,7 +36,7 @@ class _Supervisor:
     def __init__(self) -> None:
         self.keepers = {"shop": _Keeper(lies=False), "evil": _Keeper(lies=True)}
 
-    async def insist(self, team: str, act: Callable[[Any], Awaitable[Any]]) -> Any:
+    async def insist_at(self, team: str, act: Callable[[Any], Awaitable[Any]], _directory: str = "") -> Any:
         return await act(self.keepers[team])
 
 

@@ -39,6 +39,9 @@ _FAN_OUT = [f"{number:02x}" for number in range(256)]
 #: git removes directories of refs that are empty, and the user could not make them again. Of all files in such a
 #: directory, one that ends so is for git none of its own; and no agent has a name with that first letter.
 _KEPT_BY = "_corral.lock"
+#: The same of objects: git takes it for one that somebody has not finished, and leaves it if it is not old. So it is of
+#: the future: only who says `--prune=now` removes it, and then the guest makes no objects there until the next `up`.
+_KEPT_OBJECTS_BY, _NEVER_OLD = "tmp_obj_corral", 4_000_000_000
 #: So many of the things that stand open are named.
 _MOST_NAMED = 3
 
@@ -77,9 +80,10 @@ def share(common: str, team: str, guest: Guest) -> None:
         for place in places:
             os.makedirs(place, exist_ok=True)
         packed_refs.move_out(common)
-        for place in _kept(common, team):
+        for keeping in _keeping(common, team):
             with contextlib.suppress(FileExistsError):  # whatever is there keeps the directory
-                os.close(os.open(os.path.join(place, _KEPT_BY), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+                os.close(os.open(keeping, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.utime(keeping, (_NEVER_OLD, _NEVER_OLD), follow_symlinks=False)
         _let(os.path.dirname(common), guest, _SEARCH)
         logs = os.path.join(common, "logs")
         for path, is_directory in _walk(common):
@@ -88,6 +92,24 @@ def share(common: str, team: str, guest: Guest) -> None:
                 # git writes a log anew, whoever's it was, when it cleans up.
                 made = 7 if writes and _is_below(path, logs) else _READ | _SEARCH
                 _let_in(path, guest, made, is_directory=is_directory, writes=writes)
+        let_make_worktrees(common, guest, allowed=False)
+
+
+def let_make_worktrees(common: str, guest: Guest, *, allowed: bool) -> None:
+    """Have the guest make or remove what git keeps for a worktree, or no more. Only as long as it does: git that prunes
+    worktrees follows a link in the place of one. No link of the guest's stays there.
+    """
+    if not is_ours(common):
+        return
+    place = os.path.join(common, "worktrees")
+    with _told(common):
+        os.makedirs(place, exist_ok=True)
+        os.chmod(place, stat.S_IMODE(os.lstat(place).st_mode) | stat.S_ISVTX)
+        permissions = _READ | _SEARCH | (_WRITE if allowed else 0)
+        os.setxattr(place, ACCESS, packed(letting(_entries(place), [(guest.uid, permissions)])), follow_symlinks=False)
+        for name in os.listdir(place):
+            if os.path.islink(os.path.join(place, name)):
+                os.unlink(os.path.join(place, name))
 
 
 def is_ours(common: str) -> bool:
@@ -110,10 +132,8 @@ def take_back(common: str, team: str, uid: int) -> None:
         return
     with _told(common):
         is_for_others = bool(_others(packed_refs.place(common), uid))
-        for place in _kept(common, team):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(place, _KEPT_BY))
-            _remove_empty(place, common)
+        if not is_for_others:
+            _remove_places(common, team)
         with contextlib.suppress(OSError):  # there are worktrees, or none ever were
             os.rmdir(os.path.join(common, "worktrees"))
         for path, is_directory in _walk(common):
@@ -126,15 +146,12 @@ def take_back(common: str, team: str, uid: int) -> None:
 
 def _places(common: str, team: str) -> set[str]:
     """Where the guest may make things."""
-    objects = os.path.join(common, "objects")
-    named = ("pack", *_FAN_OUT)
-    return {
-        objects,
-        *(os.path.join(objects, name) for name in named),
-        os.path.join(common, "worktrees"),
-        packed_refs.place(common),
-        *_kept(common, team),
-    }
+    return {*_fan_out(common), packed_refs.place(common), *_kept(common, team)}
+
+
+def _fan_out(common: str) -> list[str]:
+    """Where objects are that are in no pack. In packs git looks first, so those are the owner's alone."""
+    return [os.path.join(common, "objects", name) for name in _FAN_OUT]
 
 
 def _kept(common: str, team: str) -> tuple[str, str]:
@@ -143,11 +160,29 @@ def _kept(common: str, team: str) -> tuple[str, str]:
     return os.path.join(common, below), os.path.join(common, "logs", below)
 
 
+def _remove_places(common: str, team: str) -> None:
+    """As far as nothing is in them."""
+    for keeping in _keeping(common, team):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(keeping)
+    for place in _kept(common, team):
+        _remove_empty(place, common)
+    for place in _fan_out(common):
+        with contextlib.suppress(OSError):  # there are objects
+            os.rmdir(place)
+
+
+def _keeping(common: str, team: str) -> Iterator[str]:
+    """Files by which git finds these directories not empty, and leaves them."""
+    yield from (os.path.join(place, _KEPT_BY) for place in _kept(common, team))
+    yield from (os.path.join(place, _KEPT_OBJECTS_BY) for place in _fan_out(common))
+
+
 def _may_be_written(common: str, path: str) -> bool:
     """Whether a guest may write there, of whatever team: nothing that git runs is there."""
     below = os.path.relpath(path, common).split(os.sep)
     if below[0] == "objects":
-        return len(below) < 3 and below[-1] in ("objects", "pack", *_FAN_OUT)
+        return len(below) == 2 and below[1] in _FAN_OUT
     if below[0] == "logs":
         below = below[1:]
     return below in (["worktrees"], [packed_refs.ELSEWHERE]) or below[:3] == ["refs", "heads", BRANCHES]

@@ -43,6 +43,8 @@ from corral.repository import look
 
 log = logging.getLogger("corral.keeper")
 
+#: So many objects are unpacked when they are fetched: as many as there can be.
+_NEVER_PACKED = "2147483647"
 #: Somebody put something else there.
 _NO_WORKTREE = "not a git worktree"
 #: What it leads to may be a person's own.
@@ -95,6 +97,11 @@ class GitWorkspaces:
             if sharing.is_ours(common):
                 # The guest could not: that is the repository's own configuration.
                 await worktree_config.switch_on(common, await worktree_config.read(repo))
+
+    async def let_make_worktrees(self, *, repo: str, guest: str, allowed: bool) -> None:
+        """See `Workspaces.let_make_worktrees`."""
+        common = await common_dir(repo)
+        await asyncio.to_thread(sharing.let_make_worktrees, common, _guest(guest), allowed=allowed)
 
     async def settle(self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool) -> None:
         """See `Workspaces.settle`."""
@@ -360,10 +367,11 @@ class GitWorkspaces:
         if not sharing.is_ours(known.common) and (worktree := await worktree_at(path)) is not None:
             sharing.keep(worktree.git_dir)
             try:
-                # To clean up is the owner's: git would try after a commit, fail, and say so.
-                await git(path, "config", "--worktree", "maintenance.auto", "false")
+                # To clean up, and to make packs, is the owner's: git would try to, fail, and say so.
+                for setting, value in (("maintenance.auto", "false"), ("fetch.unpackLimit", _NEVER_PACKED)):
+                    await git(path, "config", "--worktree", setting, value)
             except GitError as error:
-                log.warning("git may say in %s that it cannot clean up: %s", path, error)
+                log.warning("git may say in %s that it cannot make packs: %s", path, error)
         return f"goes on with branch {branch} from last time" if there else ""
 
     async def _found_again(self, path: str, repo: str, names: Names, known: Survey) -> Workspace:

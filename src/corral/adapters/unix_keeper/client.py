@@ -173,6 +173,9 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
     async def share_repository(self, *, team: str, repo: str, guest: str) -> None:
         await self._call(type(None), "share_repository", _SLOW_SECONDS, team=team, repo=repo, guest=guest)
 
+    async def let_make_worktrees(self, *, repo: str, guest: str, allowed: bool) -> None:
+        await self._call(type(None), "let_make_worktrees", _SLOW_SECONDS, repo=repo, guest=guest, allowed=allowed)
+
     async def settle_repository(
         self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool
     ) -> None:
