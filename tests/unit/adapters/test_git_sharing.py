@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from corral.adapters.git.sharing import Guest, let_make_worktrees, share, take_back
+from corral.adapters.git.worktree_locks import lock_of_others
+from corral.adapters.git.worktrees import registered_path
 from corral.domain.acl import ACCESS, DEFAULT, allowed_to, entries_of, entries_of_mode
 from corral.domain.errors import RefusedError, UnavailableError
 
@@ -48,7 +50,7 @@ def test_it_writes_where_git_puts_what_it_makes_and_nowhere_else(git_dir: Path) 
         path.chmod(0o700)
     share(str(git_dir), "shop", BOT)
     writable = {Path(one) for one, _, _ in os.walk(git_dir) if may(Path(one)) & 2}
-    branches = {git_dir / "refs/heads/corral/shop", git_dir / "logs/refs/heads/corral/shop"}
+    branches = {git_dir / "refs/heads/corral/shop"}
     assert git_dir / "objects/0a" in writable
     packs = {git_dir / "objects", git_dir / "objects/pack", git_dir / "objects/info"}
     assert not packs & writable, "git looks into packs first, and drops what is in one that is to be kept"
@@ -235,3 +237,10 @@ def test_a_lock_that_is_held_is_told_and_nothing_is_lost(git_dir: Path) -> None:
     lock.unlink()
     take_back(str(git_dir), "shop", BOT.uid)
     assert git(repo, "for-each-ref") == refs
+
+
+def test_nobody_waits_for_what_an_agent_put_in_the_place_of_a_note(tmp_path: Path) -> None:
+    for name in ("gitdir", "locked"):
+        os.mkfifo(tmp_path / name)
+    assert registered_path(str(tmp_path)) == str(tmp_path.parent)
+    assert lock_of_others(str(tmp_path)) == "a lock of somebody's"

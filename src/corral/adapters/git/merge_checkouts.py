@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import shutil
 import stat
 
@@ -23,6 +24,8 @@ _SECONDS = 300.0
 _MOST_BESIDE = 20
 #: A pattern of a sparse checkout that leaves nothing out, with and without cones.
 _EVERYTHING = "/*\n"
+#: What a checkout is called. Of where others say that worktrees are, nothing else is believed.
+_OURS = re.compile(r"[0-9a-f]{1,16}(-[0-9]+)?")
 
 
 class MergeCheckouts:
@@ -63,7 +66,9 @@ class MergeCheckouts:
         """What is in the directory, and what git knows there: a gate may have removed its own workspace."""
         listing = command.git(repo, "worktree", "list", "--porcelain", "-z").split("\0")
         known = (line.removeprefix("worktree ") for line in listing if line.startswith("worktree "))
-        found = {path for path in known if os.path.dirname(path) == directory}
+        found = {
+            path for path in known if os.path.dirname(path) == directory and _OURS.fullmatch(os.path.basename(path))
+        }
         if os.path.isdir(directory):
             found.update(os.path.join(directory, name) for name in os.listdir(directory))
         return sorted(found)

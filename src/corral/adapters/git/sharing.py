@@ -85,13 +85,9 @@ def share(common: str, team: str, guest: Guest) -> None:
                 os.close(os.open(keeping, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             os.utime(keeping, (_NEVER_OLD, _NEVER_OLD), follow_symlinks=False)
         _let(os.path.dirname(common), guest, _SEARCH)
-        logs = os.path.join(common, "logs")
         for path, is_directory in _walk(common):
             if os.lstat(path).st_uid == os.geteuid():
-                writes = path in places
-                # git writes a log anew, whoever's it was, when it cleans up.
-                made = 7 if writes and _is_below(path, logs) else _READ | _SEARCH
-                _let_in(path, guest, made, is_directory=is_directory, writes=writes)
+                _let_in(path, guest, is_directory=is_directory, writes=path in places)
         let_make_worktrees(common, guest, allowed=False)
 
 
@@ -146,7 +142,7 @@ def take_back(common: str, team: str, uid: int) -> None:
 
 def _places(common: str, team: str) -> set[str]:
     """Where the guest may make things."""
-    return {*_fan_out(common), packed_refs.place(common), *_kept(common, team)}
+    return {*_fan_out(common), packed_refs.place(common), _branches(common, team)}
 
 
 def _fan_out(common: str) -> list[str]:
@@ -154,10 +150,9 @@ def _fan_out(common: str) -> list[str]:
     return [os.path.join(common, "objects", name) for name in _FAN_OUT]
 
 
-def _kept(common: str, team: str) -> tuple[str, str]:
-    """Where the team's branches are, and their logs."""
-    below = os.path.join("refs", "heads", BRANCHES, team)
-    return os.path.join(common, below), os.path.join(common, "logs", below)
+def _branches(common: str, team: str) -> str:
+    """Where the team's branches are. Not their logs: git writes to those also where links lead."""
+    return os.path.join(common, "refs", "heads", BRANCHES, team)
 
 
 def _remove_places(common: str, team: str) -> None:
@@ -165,8 +160,7 @@ def _remove_places(common: str, team: str) -> None:
     for keeping in _keeping(common, team):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(keeping)
-    for place in _kept(common, team):
-        _remove_empty(place, common)
+    _remove_empty(_branches(common, team), common)
     for place in _fan_out(common):
         with contextlib.suppress(OSError):  # there are objects
             os.rmdir(place)
@@ -174,7 +168,7 @@ def _remove_places(common: str, team: str) -> None:
 
 def _keeping(common: str, team: str) -> Iterator[str]:
     """Files by which git finds these directories not empty, and leaves them."""
-    yield from (os.path.join(place, _KEPT_BY) for place in _kept(common, team))
+    yield os.path.join(_branches(common, team), _KEPT_BY)
     yield from (os.path.join(place, _KEPT_OBJECTS_BY) for place in _fan_out(common))
 
 
@@ -183,8 +177,6 @@ def _may_be_written(common: str, path: str) -> bool:
     below = os.path.relpath(path, common).split(os.sep)
     if below[0] == "objects":
         return len(below) == 2 and below[1] in _FAN_OUT
-    if below[0] == "logs":
-        below = below[1:]
     return below in (["worktrees"], [packed_refs.ELSEWHERE]) or below[:3] == ["refs", "heads", BRANCHES]
 
 
@@ -258,13 +250,13 @@ def _let(path: str, guest: Guest, allowed: int) -> None:
         os.setxattr(path, ACCESS, packed(letting(_entries(path), [(guest.uid, have | allowed)])), follow_symlinks=False)
 
 
-def _let_in(path: str, guest: Guest, made_there: int, *, is_directory: bool, writes: bool) -> None:
+def _let_in(path: str, guest: Guest, *, is_directory: bool, writes: bool) -> None:
     mode = os.lstat(path).st_mode
     _let(path, guest, _READ | (_SEARCH if is_directory or mode & stat.S_IXUSR else 0) | (_WRITE if writes else 0))
     if is_directory:
         # What either makes there is read by the guest, and ours to change.
         made = _entries(path, DEFAULT) or entries_of_mode(mode & ~0o022)
-        wanted = packed(letting(made, [(guest.uid, made_there), (os.geteuid(), 7)]))
+        wanted = packed(letting(made, [(guest.uid, _READ | _SEARCH), (os.geteuid(), 7)]))
         os.setxattr(path, DEFAULT, wanted, follow_symlinks=False)
     if writes and not mode & stat.S_ISVTX:
         os.chmod(path, stat.S_IMODE(os.lstat(path).st_mode) | stat.S_ISVTX)
@@ -295,15 +287,16 @@ def _others(path: str, uid: int) -> set[int]:
 
 
 def _has_worktree(common: str, uid: int) -> bool:
+    place = os.path.join(common, "worktrees")
     try:
-        names = os.listdir(os.path.join(common, "worktrees"))
+        found = [os.lstat(os.path.join(place, name)) for name in os.listdir(place)]
     except FileNotFoundError:
         return False
-    return any(os.lstat(os.path.join(common, "worktrees", name)).st_uid == uid for name in names)
+    return any(info.st_uid == uid and stat.S_ISDIR(info.st_mode) for info in found)
 
 
 def _remove_empty(place: str, common: str) -> None:
-    """The directory of a team's branches or their logs, and those above it, as far as nothing else is in them."""
+    """The directory of a team's branches, and those above it, as far as nothing else is in them."""
     while place not in (common, os.path.join(common, "refs", "heads")):
         try:
             os.rmdir(place)

@@ -43,8 +43,12 @@ from corral.repository import look
 
 log = logging.getLogger("corral.keeper")
 
-#: So many objects are unpacked when they are fetched: as many as there can be.
-_NEVER_PACKED = "2147483647"
+#: What git is told in a worktree in somebody else's repository; objects that are fetched are unpacked, however many.
+_AS_A_GUEST = (
+    *("-c", "core.logAllRefUpdates=false"),
+    *("-c", "maintenance.auto=false"),
+    *("-c", "fetch.unpackLimit=2147483647"),
+)
 #: Somebody put something else there.
 _NO_WORKTREE = "not a git worktree"
 #: What it leads to may be a person's own.
@@ -353,8 +357,10 @@ class GitWorkspaces:
             _unlock_deleted(known.common, path)
         there = branch in known.branches
         source = [path, branch] if there else ["--no-track", "-b", branch, path, start]
+        is_guests = not sharing.is_ours(known.common)
+        settings = _AS_A_GUEST if is_guests else ()
         try:
-            await git(repo, "worktree", "add", *force, *source, making=True)
+            await git(repo, *settings, "worktree", "add", *force, *source, making=True)
         except GitError:
             # A hook that fails lets git make everything and then say no. Nobody has worked there yet.
             with contextlib.suppress(CorralError):
@@ -364,15 +370,23 @@ class GitWorkspaces:
                     await git(repo, "branch", "-D", branch)
             raise
         await note_branch(path, branch)
-        if not sharing.is_ours(known.common) and (worktree := await worktree_at(path)) is not None:
-            sharing.keep(worktree.git_dir)
-            try:
-                # To clean up, and to make packs, is the owner's: git would try to, fail, and say so.
-                for setting, value in (("maintenance.auto", "false"), ("fetch.unpackLimit", _NEVER_PACKED)):
-                    await git(path, "config", "--worktree", setting, value)
-            except GitError as error:
-                log.warning("git may say in %s that it cannot make packs: %s", path, error)
+        if is_guests and (worktree := await worktree_at(path)) is not None:
+            await self._work_as_a_guest(path, worktree)
         return f"goes on with branch {branch} from last time" if there else ""
+
+    @staticmethod
+    async def _work_as_a_guest(path: str, worktree: Worktree) -> None:
+        """To clean up, make packs and keep logs of branches is the owner's: git would try to, fail, and say so."""
+        sharing.keep(worktree.git_dir)
+        # What is there is gone on with: the log of its HEAD, by which lost commits are found.
+        os.makedirs(os.path.join(worktree.git_dir, "logs"), exist_ok=True)
+        with open(os.path.join(worktree.git_dir, "logs", "HEAD"), "a"):
+            pass
+        try:
+            for setting in _AS_A_GUEST[1::2]:
+                await git(path, "config", "--worktree", *setting.split("="))
+        except GitError as error:
+            log.warning("git may say in %s that it cannot make packs: %s", path, error)
 
     async def _found_again(self, path: str, repo: str, names: Names, known: Survey) -> Workspace:
         """A worktree from last time is used again as it is, work included; anything else is left alone."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import stat
 
 log = logging.getLogger("corral.keeper")
 
@@ -59,5 +60,7 @@ def _is_ours(path: str) -> bool:
 
 
 def _reason(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return " ".join(file.read(_LONGEST_REASON).split())
+    # An agent can put anything there: nothing is waited for.
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(handle, encoding="utf-8", errors="replace") as file:
+        return " ".join(file.read(_LONGEST_REASON).split()) if stat.S_ISREG(os.fstat(handle).st_mode) else ""

@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import stat
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -170,9 +171,10 @@ def _write(path: str, text: str) -> None:
 
 
 def _read(path: str) -> str:
-    """The text of a small file; empty if there is none."""
+    """The text of a small file; empty if there is none. An agent can put anything there: nothing is waited for."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read(4096).strip()
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return ""
+    with open(handle, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read(4096).strip() if stat.S_ISREG(os.fstat(handle).st_mode) else ""
