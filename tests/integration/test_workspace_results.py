@@ -10,6 +10,7 @@ import pytest
 from tests.faults.support.population import everything
 from tests.faults.support.teams import DEMO, IDLE, down, events, states, toml
 from tests.faults.support.trees import tree
+from tests.support import repos
 from tests.support.instance import Instance
 
 pytestmark = pytest.mark.tmux
@@ -73,6 +74,18 @@ def test_one_that_failed_for_its_worktree_has_it_again_when_it_is_restarted(
     instance.run("restart", "a")
     assert states(instance)["a"] == "running"
     assert (worktree / ".git").is_file()
+
+
+def test_a_branch_that_is_another_name_of_one_is_not_gone_on_with(
+    instance: Instance, repo: Callable[..., Path]
+) -> None:
+    directory = repo()
+    repos.git(directory, "branch", "precious")
+    repos.git(directory, "symbolic-ref", "refs/heads/corral/shop/a", "refs/heads/precious")
+    instance.spec(toml({"a": {"command": IDLE}}, repo=directory))
+    done = instance.run("up", check=False)
+    assert "the branch corral/shop/a is another name of refs/heads/precious" in done.stdout + done.stderr
+    assert states(instance) == {"a": "failed"}
 
 
 @pytest.mark.parametrize("daemon", [False, True], ids=["no daemon", "a daemon"])

@@ -8,7 +8,8 @@ instance of one person has no other:
 3. Else the only one there is; `down` does not guess so far.
 
 Where a team is says whoever started it, so what somebody else has started changes nothing about what that means. An
-agent that is named without its team is an own one first, and else the only one of that name.
+agent that is named without its team is an own one: the only one of that name, or the one of the team around the caller.
+Somebody else's is named with its team, or what was meant for an agent that is away would be typed into theirs.
 """
 
 from __future__ import annotations
@@ -106,13 +107,16 @@ def _of_file(registry: Roster, file: str, cwd: str) -> Team:
 
 
 def find_agent(registry: Roster, *, team: str, agent: str, cwd: str) -> Agent:
-    """The agent of that name in the named team, the only one of that name, or the one in the team around `cwd`."""
+    """The agent of that name in the named team, the only own one of that name, or the one in the team around `cwd`."""
     if team:
         return registry.agent(find_team(registry, name=team).name, agent)
     known, own = registry.named(agent), registry.own
-    found = [record for record in known if record.team in own] or known
+    found = [record for record in known if record.team in own]
     if len(found) == 1:
         return found[0]
+    if known and not found:
+        choices = ", ".join(f"{record.team}/{record.name}" for record in known)
+        raise WrongUseError(f"which {agent}? none of yours; of others there are: {choices}", "give it as TEAM/AGENT")
     if not found:
         if len(registry.teams) == 1:
             return registry.agent(next(iter(registry.teams)), agent)

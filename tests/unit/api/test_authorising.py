@@ -49,7 +49,6 @@ def own_team(question: Question) -> bool:
         ("agent=z&agent=a&team=toys&team=shop", ("shop", "a")),  # of what is said twice, the last counts
         ("agent=%61&te%61m=shop", ("shop", "a")),
         ("agent=z&team=toys&x=1", None),
-        ("agent=z", None),
         ("agent=a&agent=z&team=shop&team=toys", None),
         ("agent=a&te%61m=toys&agent=z", None),
     ],
@@ -86,7 +85,7 @@ def test_one_agent_is_decided_about_as_its_handler_finds_it(
         ({"agents": ["a"]}, 200),
         ({"agents": ["a", "a", "b"], "team": "shop"}, 200),
         ({"all": True, "team": "shop"}, 200),
-        ({"agents": ["z"]}, 403),
+        ({"agents": ["z"]}, 400),  # somebody else's is named with its team
         ({"agents": ["z"], "team": "toys"}, 403),
         ({"all": True, "team": "toys"}, 403),
         ({"all": True, "cwd": "/y/z"}, 200),  # a directory of somebody else's team says nothing; the only own one
@@ -364,7 +363,7 @@ def test_targets_say_whose_something_is(tmp_path: Path) -> None:
     policy = Scripted(lambda _: True)
 
     async def act(scene: Scene) -> None:
-        await scene.ask("GET", "/v1/screen?agent=z")
+        await scene.ask("GET", "/v1/screen?agent=z&team=toys")
         await scene.ask("GET", "/v1/messages/inbox")
         await scene.ask("GET", "/v1/attach?agent=a&read_only=1")
 
@@ -412,7 +411,8 @@ class TestContents:
                 "z": (True, "", False),
             }
             scene.services.authority.policy.allows = lambda _: True  # type: ignore[union-attr]
-            ids = [(await scene.exec(f"agent={agent}", argv=["job", "x"], background=True)).json for agent in "az"]
+            named = ("agent=a", "agent=z&team=toys")
+            ids = [(await scene.exec(query, argv=["job", "x"], background=True)).json for query in named]
             scene.services.authority.policy.allows = sees  # type: ignore[union-attr]
             listed = {one["agent"]: one for one in (await scene.ask("GET", "/v1/processes")).json}
             assert {name: (one["hidden"], one["command"]) for name, one in listed.items()} == {

@@ -41,8 +41,8 @@ class ByHeart(Scripted):
 @pytest.mark.parametrize("target", ["/v1/agents", "/v1/ports", "/v1/teams", "/v1/processes", "/v1/inbox"])
 def test_rows_of_others_are_left_out(tmp_path: Path, target: str) -> None:
     async def act(scene: Scene) -> None:
-        for agent in ("a", "z"):
-            assert (await scene.exec(f"agent={agent}", argv=["true"])).status == 200
+        for query in ("agent=a", "agent=z&team=toys"):
+            assert (await scene.exec(query, argv=["true"])).status == 200
         policy.allows = own
         reply = await scene.ask("GET", target)
         assert reply.status == 200, reply.body

@@ -200,3 +200,18 @@ def test_down_takes_no_team_that_nothing_names(tmp_path: Path) -> None:
 
     play(tmp_path, act)
     decided(tmp_path, Scripted(lambda _: True), act)
+
+
+def test_an_agent_of_somebody_elses_is_named_with_its_team(tmp_path: Path) -> None:
+    """Also where an own team is around whose agent of that name is away: what is for that one is not for theirs."""
+
+    async def act(scene: Scene) -> None:
+        two_teams(scene.registry)
+        seen = Of(scene.registry, "shop")
+        assert find_agent(seen, team="", agent="a", cwd=OTHER_TEAM.directory).team == "shop"
+        del scene.registry.agents["shop", "a"]
+        with pytest.raises(WrongUseError, match="which a\\? none of yours; of others there are: toys/a"):
+            find_agent(seen, team="", agent="a", cwd=TEAM.directory)
+        assert find_agent(seen, team="toys", agent="a", cwd="").team == "toys"
+
+    play(tmp_path, act)

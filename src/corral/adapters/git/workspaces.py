@@ -356,6 +356,11 @@ class GitWorkspaces:
         if force:
             _unlock_deleted(known.common, path)
         there = branch in known.branches
+        if there and (leads_to := await _leads_to(repo, branch)):
+            raise RefusedError(
+                f"the branch {branch} is another name of {leads_to}, so its commits would be made there",
+                f"look who made it so; git -C {repo} symbolic-ref --delete refs/heads/{branch} removes the name alone",
+            )
         source = [path, branch] if there else ["--no-track", "-b", branch, path, start]
         is_guests = not sharing.is_ours(known.common)
         settings = _AS_A_GUEST if is_guests else ()
@@ -400,6 +405,14 @@ class GitWorkspaces:
         work = await work_in(path, branch)
         note = f"worktree from last time, with {work}" if work else "worktree from last time"
         return Workspace(path=path, kind="worktree", branch=branch, note=note)
+
+
+async def _leads_to(repo: str, branch: str) -> str:
+    """The ref that a branch is another name of; empty if it is a branch."""
+    try:
+        return (await git(repo, "symbolic-ref", "--quiet", f"refs/heads/{branch}")).strip()
+    except GitError:
+        return ""
 
 
 def _guest(name: str) -> sharing.Guest:
