@@ -28,8 +28,8 @@ from bench.wire import Http, request
 
 _COMMANDS = {
     "corral ps": ["ps"],
-    "corral exec": ["exec", "a-1", "--", "true"],
-    "corral lock": ["lock", "bench", "--", "true"],
+    "corral exec": ["exec", "bench/a-1", "--", "true"],
+    "corral lock": ["lock", "--team", "bench", "bench", "--", "true"],
 }
 LIST, EXEC, LEASE = "GET /v1/agents", "POST /v1/exec", "POST /v1/locks, then release"
 _AUTHORISED = ", authorised"

@@ -65,7 +65,7 @@ class Instance:
 
     def down(self) -> float:
         """Take the team down; a teardown that is not clean is an error."""
-        return self._timed("down")
+        return self._timed("down", "--team", _TEAM)
 
     def down_anyhow(self, grace: float) -> float:
         """Take the team down, whether or not anything is left."""
