@@ -140,7 +140,7 @@ def test_who_may_use_it_is_said_by_an_administrator(server: None, ann: User, ben
     assert "dev is not a user for agents" in refused(up(ann, run_as="dev", check=False))
     assert "there is no user nobody-such" in refused(up(ann, run_as="nobody-such", check=False))
     assert "is an account of the system" in refused(up(ann, run_as="root", check=False))
-    assert "is not a user for agents" in refused(up(ann, run_as="corral", check=False))
+    assert "is an account of the system" in refused(up(ann, run_as="corral", check=False))
     assert rows(ann) == []
 
 
