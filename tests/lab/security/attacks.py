@@ -135,7 +135,7 @@ def denied(name: str, who: str, what: str, *, says: str, verb: str, rule: str) -
 
 
 def asked(
-    verb: str, rule: str, who: str, line: str, says: str = "may .* only|may not|may give and take no role", *, terminal: bool = False
+    verb: str, rule: str, who: str, line: str, says: str = "may .* only|may (not|.* no) ", *, terminal: bool = False
 ) -> Attack:
     """What a command of Corral's asks, and the policy denies."""
     what = f"script -qec 'corral {line}' /dev/null" if terminal else f"corral {line}"
