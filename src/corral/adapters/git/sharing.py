@@ -1,10 +1,10 @@
 """Having a user of agents work with a repository that is somebody else's: by ACLs, which its owner puts (ADR 32).
 
 git runs what a repository's configuration and its hooks say, as whoever works with it. So a user of agents gets to
-write where git puts objects, the team's branches and what it keeps for a worktree, and nowhere else; there the sticky
-bit keeps what is the owner's from being replaced. What is made by either is the other's to use, whatever their umasks:
-that is what default ACLs are for. All of it can be done again, and it is taken back with the last worktree of that
-user.
+write where git puts single objects and the team's branches, for a moment where it keeps worktrees, and nowhere else;
+there the sticky bit keeps what is the owner's from being replaced. What either makes the other can read, whatever their
+umasks: that is what default ACLs are for. All of it can be done again, and it is taken back with the last worktree of
+that user.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def let_make_worktrees(common: str, guest: Guest, *, allowed: bool) -> None:
     """Have the guest make or remove what git keeps for a worktree, or no more. Only as long as it does: git that prunes
     worktrees follows a link in the place of one. No link of the guest's stays there.
     """
-    if not is_ours(common):
+    if not is_ours(common) or guest.uid == os.geteuid():  # an owner who is named in `run_as` may anyway
         return
     place = os.path.join(common, "worktrees")
     with _told(common):
