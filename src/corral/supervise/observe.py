@@ -111,8 +111,8 @@ def from_inventory(agents: Iterable[Agent], inventory: Inventory, now: float, *,
             _see(findings, agent, run, now)
         elif run is not None:
             run_exited(findings, agent, run, now)
-        elif agent.state == states.STARTING or agent.pid is None:
-            # Nobody ever saw it alive, so it was still being started when sight of it was lost.
+        elif _never_seen(agent):
+            # It was still being started when sight of it was lost.
             ended = lifecycle.interrupted(agent, agent.reason or "its start was interrupted", now)
             findings.note(ended, "agent.failed", "failed", reason=ended.reason, run=agent.run, next=ended.state)
             if ended.state == states.BACKOFF:
@@ -134,6 +134,20 @@ def _count_again(findings: Findings, agent: Agent, survivors: int) -> None:
         findings.agents[agent.key] = counted
 
 
+def run_started(findings: Findings, agent: Agent, run: Run, now: float) -> Agent:
+    """A run was started: the keeper has seen its process."""
+    alive = lifecycle.running(
+        agent,
+        run.pid,
+        now,
+        containment=run.containment,
+        containment_why=run.containment_why,
+        cgroup=run.cgroup,
+    )
+    findings.note(alive, "agent.started", run=run.run, pid=run.pid, workspace=agent.workspace)
+    return alive
+
+
 def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
     """A run ended: the policy decides what is next."""
     status = run.exit or ExitStatus()
@@ -148,6 +162,9 @@ def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
         # Its end was asked for; whoever asked tells when everything of it is gone.
         findings.agents[agent.key] = replace(agent, exit_code=code, exit_signal=status.signal)
         return
+    if _never_seen(agent):
+        # Its end was heard of before its start was written down, and what ended did start.
+        agent = run_started(findings, agent, run, now)
     ended = lifecycle.exited(agent, code, status.signal, how, now, words=run.last_words)
     ended = replace(ended, survivors=run.survivors)
     ended = lifecycle.surviving(ended, run.problem, run.survivors)
@@ -168,6 +185,11 @@ def run_exited(findings: Findings, agent: Agent, run: Run, now: float) -> None:
         findings.restart.append(ended)
     elif ended.state == states.FAILED and ended.crashes:
         crash_loop(findings, ended)
+
+
+def _never_seen(agent: Agent) -> bool:
+    """It is not written down that its run was started or found."""
+    return agent.state == states.STARTING or agent.pid is None
 
 
 def _conversation_after(findings: Findings, ended: Agent, code: int | None, signal: int | None, now: float) -> Agent:

@@ -30,21 +30,13 @@ class Outcomes:
         for run in runs:
             agent = self._registry.agents[team, run.agent]
             if agent.run != run.run or agent.state != states.STARTING:
-                continue  # it ended already, and that was noted
+                continue  # it ended already, and both that and its start were noted
             if run.problem:
                 why = told_words(self._registry.run_by(agent), run.problem)
                 failed = lifecycle.not_started(agent, why, now)
                 findings.note(failed, "agent.failed", "failed", reason=why, run=run.run)
             else:
-                alive = lifecycle.running(
-                    agent,
-                    run.pid,
-                    now,
-                    containment=run.containment,
-                    containment_why=run.containment_why,
-                    cgroup=run.cgroup,
-                )
-                findings.note(alive, "agent.started", run=run.run, pid=run.pid, workspace=agent.workspace)
+                observe.run_started(findings, agent, run, now)
         await self._registry.observe(findings.agents.values(), findings.events)
 
     async def start_failed(self, begun: Sequence[Agent], error: CorralError) -> None:

@@ -130,6 +130,22 @@ def test_a_start_that_was_interrupted_before_anything_began_has_failed() -> None
     assert (agent.state, agent.reason) == (states.FAILED, "its start was interrupted")
 
 
+@pytest.mark.parametrize("state", [states.STARTING, states.UNKNOWN])
+def test_what_ended_before_its_start_was_written_down_did_start(state: str) -> None:
+    before = replace(AGENT, state=state, pid=None)
+    dead = Run(agent="a", run="r1", pid=7, alive="absent", exit=ExitStatus(code=7), cgroup="/c", containment="cgroup")
+    agent, findings = look(before, Inventory(team="shop", server="present", runs=[dead]))
+    assert [event.event for event in findings.events] == ["agent.started", "agent.exited"]
+    assert findings.events[0].data == {"run": "r1", "pid": 7, "workspace": "/x"}
+    assert (agent.state, agent.pid, agent.exit_code) == (states.FAILED, None, 7)
+    assert (agent.containment, agent.cgroup) == ("cgroup", "/c")
+
+
+def test_what_is_proved_never_to_have_begun_is_not_told_as_started() -> None:
+    _, findings = look(replace(AGENT, state=states.STARTING, pid=None), Inventory(team="shop", server="present"))
+    assert [event.event for event in findings.events] == ["agent.failed"]
+
+
 @pytest.mark.parametrize("restart", ["on-failure", "always"])
 def test_a_start_that_was_interrupted_is_made_again_by_a_policy_that_restarts(restart: str) -> None:
     lost = replace(AGENT, state=states.UNKNOWN, pid=None, restart=restart, reason="tmux did not answer within 5 s")
