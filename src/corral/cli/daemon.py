@@ -10,7 +10,7 @@ from corral.cli.output import remark, say, write_json
 from corral.cli.table import lines
 from corral.client.absence import error_of_absence, how_to_start, how_to_start_again, nothing_is_up, unreachable_daemon
 from corral.client.answers import Record, ask, ask_present_daemon
-from corral.client.wire import DaemonAbsentError, somebody_listens
+from corral.client.wire import DaemonAbsentError
 from corral.domain.errors import NotFoundError, UnavailableError
 from corral.places import Places
 
@@ -36,9 +36,6 @@ def _have_one(places: Places) -> "tuple[bool, Record]":
     except DaemonAbsentError:
         if started:
             raise error_of_absence(places) from None
-    except UnavailableError:
-        if started or somebody_listens(places):
-            raise
     # The one that was there has ended before it was asked, or meanwhile.
     return ensure_daemon(places), ask(places, "GET", "/v1/health")
 

@@ -9,8 +9,9 @@ from corral.cli.output import plain, remark, say, shown_json, write_bytes, write
 from corral.cli.ps import age
 from corral.cli.table import lines
 from corral.cli.targets import absolute, here, one_agent
+from corral.client.absence import error_of_absence
 from corral.client.answers import Record, ask_for_list, raise_refusal
-from corral.client.wire import path_word, stream, target
+from corral.client.wire import DaemonAbsentError, path_word, stream, target
 from corral.domain import asciicast
 from corral.domain.asciicast import Event
 from corral.domain.errors import CorralError, NotFoundError, WrongUseError
@@ -96,7 +97,10 @@ def _loaded(
     for one in chosen:
         offset = max(0.0, _unix(one.get("began")) - began)
         path = f"/v1/recordings/{path_word(str(one.get('recording')))}"
-        response, found = stream(invocation.places, "GET", target(path, whose))
+        try:
+            response, found = stream(invocation.places, "GET", target(path, whose))
+        except DaemonAbsentError:
+            raise error_of_absence(invocation.places) from None
         raise_refusal(response)
         try:
             for line in found:

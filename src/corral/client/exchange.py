@@ -1,6 +1,7 @@
 """A request whose answer is taken as it comes, by somebody who waits for other things as well."""
 
-from corral.client.wire import Connection, Response, never_came, whole
+from corral.client.absence import error_of_absence
+from corral.client.wire import Connection, DaemonAbsentError, Response, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ class Exchange:
         return [line for line in whole_lines if line]
 
     def response(self) -> Response:
-        """The whole answer, once it is over."""
+        """The whole answer, once it is over; `CorralError` if it is none, also of a daemon that has ended meanwhile."""
         if not self.status:
-            raise never_came()
+            from corral.client.unanswered import never_came
+
+            error = never_came(self._connection)
+            raise error_of_absence(self._connection.places) if isinstance(error, DaemonAbsentError) else error
         return whole(self.status, self._headers, self._connection.buffer)

@@ -49,7 +49,10 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 
 class DaemonAbsentError(Exception):
-    """Nobody listens at the instance's socket. What that means depends on the instance: see `client.absence`."""
+    """Nobody listens at the instance's socket, and what was asked can be asked again without harm.
+
+    What that means depends on the instance: see `client.absence`.
+    """
 
 
 class Response:
@@ -152,7 +155,7 @@ def somebody_listens(places: "Places") -> bool:
 class Connection:
     """One request and its answer; the server closes after it."""
 
-    __slots__ = ("buffer", "chunks", "deadline", "seconds", "socket")
+    __slots__ = ("buffer", "chunks", "deadline", "method", "places", "seconds", "socket")
 
     def __init__(
         self,
@@ -164,12 +167,14 @@ class Connection:
         seconds: "float | None",
     ) -> None:
         """Without a body, one is sent later in pieces, each as a chunk: `send_chunk`."""
+        self.places = places
+        self.method = method
         self.seconds = seconds
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.buffer = b""
         #: For an answer that comes in chunks, as streams do.
         self.chunks: Chunks | None = None
-        remote = _remote()
+        remote = remote_daemon()
         self.socket = _connect(places) if remote is None else remote.connect(CONNECT_SECONDS)
         try:
             self.send(_head(method, target, None if body is None else len(body), headers, remote) + (body or b""))
@@ -214,7 +219,9 @@ class Connection:
         while (head := self.parsed_head()) is None:
             data = self.receive()
             if not data:
-                raise never_came(begun=bool(self.buffer))
+                from corral.client.unanswered import never_came
+
+                raise never_came(self)
             self.buffer += data
         return head
 
@@ -338,7 +345,7 @@ def is_remote() -> bool:
     return bool(os.environ.get("CORRAL_URL"))
 
 
-def _remote() -> "Remote | None":
+def remote_daemon() -> "Remote | None":
     """The daemon of another host, if the environment names one."""
     if not is_remote():
         return None
@@ -425,15 +432,6 @@ def _identity() -> "tuple[str | None, str | None, str | None]":
 
 def _quoted(value: str) -> str:
     return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(value))
-
-
-def never_came(*, begun: bool = False) -> UnavailableError:
-    """For a connection that was closed with no answer, or with the beginning of one."""
-    error = broken("ended before it began" if begun else "never came: it closed the connection")
-    remote = _remote()
-    if remote is None or remote.tls:
-        return error
-    return UnavailableError(error.message, f"does it speak TLS there? Then CORRAL_URL is https://{remote.name}")
 
 
 def broken(how: str) -> UnavailableError:

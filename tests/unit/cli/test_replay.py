@@ -1,11 +1,13 @@
 """`corral replay`: what is said of a time, and of a file, that is not what somebody may think."""
 
+import os
 import time
 from pathlib import Path
 
 from corral.domain.timestamps import timestamp
+from corral.places import Places
 from tests.unit.cli.conftest import Corral
-from tests.unit.client.fake_daemon import FakeDaemon, document, stream
+from tests.unit.client.fake_daemon import FakeDaemon, Request, document, stream
 
 NAME = "20260101T000000-abcdefabcdef"
 
@@ -31,3 +33,18 @@ def test_a_file_that_is_written_over_is_told(corral: Corral, daemon: FakeDaemon,
     words = ("replay", "shop/a", "--export", str(tmp_path / "a.cast"))
     assert corral(*words).out == f"{tmp_path}/a.cast: 1 events\n"
     assert corral(*words).out == f"{tmp_path}/a.cast: 1 events, written over what was there\n"
+
+
+def test_a_daemon_that_ends_before_the_recording_is_read_is_told(
+    corral: Corral, daemon: FakeDaemon, places: Places, tmp_path: Path
+) -> None:
+    def ends(_: Request) -> bytes:
+        os.unlink(places.daemon_socket)
+        return b""
+
+    recorded(daemon, time.time() - 3600)
+    daemon.answer("GET", f"/v1/recordings/{NAME}", ends)
+    places.create()
+    Path(places.database).touch()
+    outcome = corral("replay", "shop/a", "--export", str(tmp_path / "a.cast"))
+    assert (outcome.code, "the daemon is not running" in outcome.err) == (6, True)

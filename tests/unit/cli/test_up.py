@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from corral.client import start
 from corral.places import Places
 from tests.support.instance import Instance
 from tests.unit.cli.conftest import Corral
 from tests.unit.cli.terminal import run_on_terminal
+from tests.unit.client.dying_daemon import DyingDaemon
 from tests.unit.client.fake_daemon import FakeDaemon, refusal, stream
 
 SPEC = '[team]\nname = "shop"\n\n[agents.builder]\ncommand = ["true"]\ncount = 2\n\n[agents.lead]\ncommand = ["true"]\n'
@@ -257,6 +259,18 @@ class TestWithoutADaemon:
         assert outcome.code == 3
         assert "did you mean builder-1" in outcome.err
         assert not os.path.exists(places.runtime)
+
+    @pytest.mark.usefixtures("spec")
+    def test_what_a_daemon_took_and_did_not_answer_is_not_asked_of_another(
+        self, corral: Corral, places: Places, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        started: list[Places] = []
+        monkeypatch.setattr(start, "ensure_daemon", started.append)
+        with DyingDaemon(places.daemon_socket):
+            outcome = corral("up")
+        assert (outcome.code, started) == (6, [])
+        assert "may have done what was asked" in outcome.err
+        assert "corral daemon start" in outcome.err
 
     @pytest.fixture
     def daemon_to_be(self, own_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
