@@ -14,7 +14,6 @@ from collections.abc import Collection, Sequence
 from itertools import takewhile
 
 from corral.domain.errors import CorralError, UnavailableError
-from corral.git_trust import settings_for
 
 #: For what looks or removes: `down` must come to an end, whatever is the matter with a repository.
 _SECONDS = 60.0
@@ -72,8 +71,7 @@ def answer(
     accept: Collection[int] = (0,),
 ) -> tuple[int, str]:
     """As `git`, with the exit code before the output: for questions that git answers by one of those accepted."""
-    settings = (*_NO_MONITOR, *(() if making else _NO_HOOKS), *settings_for(directory))
-    argv = ["git", "-C", directory, *settings, *arguments]
+    argv = command_line(directory, *arguments, making=making)
     limit = seconds if seconds is not None else _MAKING_SECONDS if making else _SECONDS
     try:
         code, output, complaint = _run(argv, feed, limit)
@@ -85,10 +83,20 @@ def answer(
             "is its disk hanging, or a hook or filter of the repository?",
         ) from error
     if code not in accept:
-        said = complaint.decode("utf-8", "replace")
-        what = in_one_line(said) or f"exit code {code}"
-        raise GitError(f"git {_verb(arguments)} in {directory}: {what}", remedy(said, directory))
+        raise refusal(directory, arguments, code, complaint)
     return code, output.decode("utf-8", "surrogateescape")
+
+
+def command_line(directory: str, *arguments: str, making: bool = False) -> list[str]:
+    """The argv of a git that runs as little of the repository's own as can be."""
+    return ["git", "-C", directory, *_NO_MONITOR, *(() if making else _NO_HOOKS), *arguments]
+
+
+def refusal(directory: str, arguments: Sequence[str], code: int, complaint: bytes) -> GitError:
+    """What a git that ended with this code had to say."""
+    said = complaint.decode("utf-8", "replace")
+    what = in_one_line(said) or f"exit code {code}"
+    return GitError(f"git {_verb(arguments)} in {directory}: {what}", remedy(said, directory))
 
 
 def _verb(arguments: Sequence[str]) -> str:
@@ -135,7 +143,7 @@ def _run(argv: list[str], feed: bytes, seconds: float) -> tuple[int, bytes, byte
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=_environment(),
+        env=environment(),
         # A group of its own: a hook or filter that hangs is git's child, and would stay behind it.
         start_new_session=True,
     )
@@ -160,7 +168,8 @@ def _run(argv: list[str], feed: bytes, seconds: float) -> tuple[int, bytes, byte
     return process.returncode, output, complaint
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """What a git of ours finds: that of this process, without what would have it work elsewhere."""
     # GIT_DIR and its kin would point git at another repository than the one named.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name not in _MARKERS}
     return {**kept, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}

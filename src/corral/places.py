@@ -181,6 +181,16 @@ class Places:
         """Where the gates of a team's merge queue run."""
         return os.path.join(self.home, "merges", team)
 
+    @property
+    def incoming(self) -> str:
+        """Packs of other users' agents, until they may come into the repository."""
+        return os.path.join(self.home, "incoming")
+
+    @property
+    def handed_in(self) -> str:
+        """Where agents of other users have put their branches last."""
+        return os.path.join(self.home, "handed-in")
+
     def check_length(self) -> None:
         """Refuse a runtime directory below which a socket could not be bound, before anything is made."""
         room = SOCKET_PATH_LIMIT - _LONGEST_SOCKET

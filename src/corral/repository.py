@@ -8,15 +8,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from corral.domain.repository import BARE, EMPTY, MISSING, NONE, NORMAL
+from corral.domain.repository import BARE, BRANCHES, EMPTY, MISSING, NONE, NORMAL
 from corral.git import GitError, git
 
 #: Asked so that no setting of the person's can hide a file from us.
 STATUS = ("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none")
 #: Not worth a word: a `corral.toml` that was written a moment ago is no work that an agent would miss.
 _SPEC_ALONE = "?? corral.toml"
-#: Every branch of an agent is below this.
-BRANCHES = "corral"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,6 +115,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
     from corral.service.kv import Kv
     from corral.service.leases import LeaseService
     from corral.service.ledger import Ledger
+    from corral.service.lending import Lending
     from corral.service.linger import Linger
     from corral.service.looking_after import LookingAfter
     from corral.service.merge_book import MergeBook
@@ -176,6 +177,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             recording=recording,
             memory_pressure=pressure.of_memory,
         )
+        lending = None if door is None else Lending(registry, supervisor, store.instance)
         context = Context(
             registry=registry,
             supervisor=supervisor,
@@ -184,6 +186,7 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
             now=time.time,
             rooms=None if door is None else HostRooms(helper),
             accounts=None if door is None else account,
+            lending=lending,
         )
         server: DaemonServer
         if decides:
@@ -311,6 +314,8 @@ async def _daemon(places: Places, ready_fd: int | None, door: Door | None, decid
         send_work.end()
         inbox_watch.end()
         notifier.end()
+        if lending is not None:
+            lending.end()
         await supervisor.end()
         await services.processes.settled()
         await registry.observe((), [NewEvent(event="daemon.stopped", data=about)])
@@ -343,6 +348,7 @@ async def _keeper(
     from corral.adapters.files.logbook import LogBook
     from corral.adapters.files.transcript_files import HostTranscripts
     from corral.adapters.git.history import history, open_changes
+    from corral.adapters.git.lending import GitLending
     from corral.adapters.git.links import real_paths, symbolic_links
     from corral.adapters.git.merges import GitMerges
     from corral.adapters.git.workspaces import GitWorkspaces
@@ -393,6 +399,7 @@ async def _keeper(
         programs=confining.programs(places.home),
         workspaces=GitWorkspaces(places, instance, None if daemon_user is None else Places(HOME, RUNTIME)),
         merges=GitMerges(places),
+        lending=GitLending(places),
         bystanders=lambda team, directories, asking: bystanders.living_in(
             directories, team_markers(instance, team), asking
         ),

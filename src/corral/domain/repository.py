@@ -10,6 +10,8 @@ from corral.domain.spec import SHARED, WORKTREE, AgentSpec, TeamSpec
 
 #: `NONE`: there is something, and git does not take it for a repository. `EMPTY`: no commit yet.
 MISSING, NONE, EMPTY, BARE, NORMAL = "missing", "none", "empty", "bare", "normal"
+#: Every branch of an agent is below this.
+BRANCHES = "corral"
 
 
 class Facts(Protocol):

@@ -25,6 +25,7 @@ from corral.keeper.check_verbs import CheckVerbs
 from corral.keeper.conversations import ConversationVerbs
 from corral.keeper.dialog_verbs import DialogVerbs
 from corral.keeper.headroom import free_share
+from corral.keeper.lending import LendingVerbs
 from corral.keeper.merging import MergeVerbs
 from corral.keeper.recording_verbs import RecordingVerbs
 from corral.keeper.session_verbs import SessionVerbs
@@ -53,12 +54,15 @@ log = logging.getLogger("corral.keeper")
 _LAST_WORDS_SECONDS = 1.0
 
 
-class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, TypingVerbs, SessionVerbs, RecordingVerbs):
+class KeeperService(
+    MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, TypingVerbs, SessionVerbs, RecordingVerbs, LendingVerbs
+):
     """Every verb of `ports.keeper.Keeper`, done on this host."""
 
     def __init__(self, *, tools: HostTools, instance: str, user: str, host: str, boot_id: str) -> None:
         super().__init__(tools, self._team)
         self._tools = tools
+        self._lending = tools.lending
         self._identity = (instance, user, host, boot_id)
         self._teams: dict[str, TeamKeeper] = {}
         self._listeners: list[Callable[[Report], None]] = []
@@ -146,17 +150,6 @@ class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, Typi
     ) -> WorkspaceRemoval:
         return await self._tools.workspaces.remove(team=team, agent=agent, path=path, repo=repo, discard=discard)
 
-    async def share_repository(self, *, team: str, repo: str, guest: str) -> None:
-        await self._tools.workspaces.share(team=team, repo=repo, guest=guest)
-
-    async def let_make_worktrees(self, *, repo: str, guest: str, allowed: bool) -> None:
-        await self._tools.workspaces.let_make_worktrees(repo=repo, guest=guest, allowed=allowed)
-
-    async def settle_repository(
-        self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool
-    ) -> None:
-        await self._tools.workspaces.settle(team=team, agent=agent, path=path, repo=repo, guest=guest, discard=discard)
-
     async def prepare(self, team: str, order: TeamOrder) -> None:
         await self._team(team).prepare(order)
 
@@ -197,6 +190,7 @@ class KeeperService(MergeVerbs, ConversationVerbs, DialogVerbs, CheckVerbs, Typi
         return await self._team(team).stop(runs, grace, spare=spare)
 
     async def take_down(self, team: str, grace: float) -> Ended:
+        self._lending.watch_no_more(team)
         return await self._team(team).take_down(grace)
 
     async def bystanders(self, team: str, directories: list[str], asking: int) -> list[Bystander]:
@@ -288,15 +282,15 @@ class _Verb:
 #: The verbs of the port and no others can be called.
 VERBS = frozenset(
     """hello inventory repository real_paths symbolic_links look_at_files prepare_workspace guard_workspace
-    register_server register_hooks inspect_workspaces remove_workspace share_repository settle_repository
-    let_make_worktrees    prepare start over watch_ready
+    register_server register_hooks inspect_workspaces remove_workspace prepare start over watch_ready
     keep_environments host_memory freeze limit usage stop take_down bystanders census forget_agent screen
     attach_command read_log execute processes read_process wait_process write_process resize_process signal_process
     end_process forget_processes host_ports listening file_history open_changes shelter_daemon shut_down
     typing_begin typing_paste typing_enter typing_proof typing_recall look_at_dialog press no_person announce run_notice
     look_for_conversation follow_transcript copy_environment fork_point check last_key merge_look merge_build
     merge_checkout merge_clear merge_land start_gate wait_gate session_attend session_read session_type
-    session_resize session_leave session_steer sessions record recordings read_recording""".split()
+    session_resize session_leave session_steer sessions record recordings read_recording refs make_copy follow hand_in
+    settle_branch watch_branches send_pack read_pack receive_pack write_pack drop_pack""".split()
 )
 #: Verbs that may wait for long, and for somebody who may go away.
 _WAITING = frozenset(

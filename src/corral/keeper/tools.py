@@ -13,6 +13,7 @@ from corral.ports.conversations import ConversationsSeen
 from corral.ports.dialogs import Behind
 from corral.ports.files import SeenFile
 from corral.ports.history import AskedMerge, FileHistory, OpenChanges
+from corral.ports.lending import LendingGit
 from corral.ports.links import RealPath, SymbolicLinks
 from corral.ports.merging import MergeGit
 from corral.ports.processes import Processes, ProcessListener
@@ -34,6 +35,7 @@ class HostTools:
     containment: Containment
     workspaces: Workspaces
     merges: MergeGit
+    lending: LendingGit
     #: What git tells of a file (repository, path, working trees, most commits, merges).
     history: Callable[[str, bytes, Sequence[str], int, Sequence[AskedMerge]], Awaitable[FileHistory]]
     open_changes: Callable[[bytes, Sequence[str]], Awaitable[OpenChanges]]

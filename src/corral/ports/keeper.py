@@ -16,6 +16,7 @@ from corral.ports.conversations import Conversing
 from corral.ports.dialogs import Dialogs
 from corral.ports.executing import Executing
 from corral.ports.files import LookingAtFiles
+from corral.ports.lending import Lending
 from corral.ports.merging import Merging
 from corral.ports.notices import Notices
 from corral.ports.output import Showing
@@ -27,7 +28,7 @@ from corral.ports.typing import TypingSteps
 from corral.ports.workspace import WorkspaceVerbs
 
 #: Raised with every change that an older peer would misread; both sides compare it when they meet.
-PROTOCOL = 9
+PROTOCOL = 10
 
 
 class Hello(Record, frozen=True):
@@ -48,8 +49,8 @@ class Hello(Record, frozen=True):
 
 
 class Keeper(
-    Running, WorkspaceVerbs, LookingAtFiles, Showing, Executing, Resources, Counting, Merging, Conversing, Dialogs,
-    Notices, Checking, TypingSteps, SharedSessions, Recordings, Protocol,
+    Running, WorkspaceVerbs, LookingAtFiles, Showing, Executing, Resources, Counting, Merging, Lending, Conversing,
+    Dialogs, Notices, Checking, TypingSteps, SharedSessions, Recordings, Protocol,
 ):  # fmt: skip
     """One keeper, wherever it runs. Every call may raise `UnavailableError`: then the outcome is unknown."""
 

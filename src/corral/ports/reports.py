@@ -88,6 +88,12 @@ class KeyboardChanged(Record, frozen=True, tag="keyboard"):
     run: str
 
 
+class BranchesMoved(Record, frozen=True, tag="branches"):
+    """A branch moved in the repository of a team, or in a copy of it."""
+
+    team: str
+
+
 Report = (
     RunExited
     | RunReady
@@ -98,4 +104,5 @@ Report = (
     | ProcessEnded
     | ProcessCount
     | KeyboardChanged
+    | BranchesMoved
 )

@@ -92,15 +92,6 @@ class Workspaces(Protocol):
     async def remove(self, *, team: str, agent: str, path: str, repo: str | None, discard: bool) -> WorkspaceRemoval:
         """Remove a worktree if nothing would be lost."""
 
-    async def share(self, *, team: str, repo: str, guest: str) -> None:
-        """See `WorkspaceVerbs.share_repository`."""
-
-    async def let_make_worktrees(self, *, repo: str, guest: str, allowed: bool) -> None:
-        """See `WorkspaceVerbs.let_make_worktrees`."""
-
-    async def settle(self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool) -> None:
-        """See `WorkspaceVerbs.settle_repository`."""
-
 
 class WorkspaceVerbs(Protocol):
     """A part of `ports.keeper.Keeper`."""
@@ -144,20 +135,3 @@ class WorkspaceVerbs(Protocol):
         self, *, team: str, agent: str, path: str, repo: str | None, discard: bool
     ) -> WorkspaceRemoval:
         """Remove a worktree if no work would be lost by it, or if `discard` says so."""
-
-    async def share_repository(self, *, team: str, repo: str, guest: str) -> None:
-        """Have another user's agents of the team work with a repository of ours: `guest` is that user.
-
-        `RefusedError` if that user could change what git runs there, and then nothing is changed.
-        """
-
-    async def let_make_worktrees(self, *, repo: str, guest: str, allowed: bool) -> None:
-        """Have another user's keeper make or remove a worktree in a repository of ours; or no more, when it has."""
-
-    async def settle_repository(
-        self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool
-    ) -> None:
-        """Do what only the repository's owner can when a worktree of another user's, which was at `path`, is gone.
-
-        Its branch goes if no work is lost by it, or if `discard` says so; with the last one goes what was shared.
-        """

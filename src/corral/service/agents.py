@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from corral.domain import states
 from corral.domain.conversations import forgotten
+from corral.domain.copies import guest_of
 from corral.domain.errors import CorralError, RefusedError
 from corral.domain.records import Agent, NewEvent, Who
 from corral.domain.terminals import NO_TERMINAL
@@ -266,12 +267,12 @@ class Agents:
         keeper = await self._supervisor.keepers.of(agent.team).open()
         kept, detail = None, ""
         if agent.workspace_kind == "worktree":
-            repo = self._registry.teams[agent.team].repo
+            team = self._registry.teams[agent.team]
             somebody = occupied.get(os.path.realpath(agent.workspace), "")
             removal = await worktrees.take_away(
-                keeper, agent.workspace,
-                team=agent.team, agent=agent.name, repo=repo, occupied=occupied, discard=discard,
-                owner=keeper, guest=agent.run_as,
+                self._context, keeper, agent.workspace,
+                team=agent.team, agent=agent.name, repo=team.repo, occupied=occupied, discard=discard,
+                guest=guest_of(team, agent),
             )  # fmt: skip
             # Whoever is there is named also if it was taken from under them.
             detail = "; ".join(dict.fromkeys(why for why in (removal.why, somebody) if why))

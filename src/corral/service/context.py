@@ -9,6 +9,7 @@ from corral.places import Places
 from corral.ports.accounts import Accounts
 from corral.ports.rooms import Rooms
 from corral.ports.store import Store
+from corral.service.lending import Lending
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
 
@@ -27,3 +28,5 @@ class Context:
     rooms: Rooms | None = None
     #: Looks up OS users there.
     accounts: Accounts | None = None
+    #: Keeps copies of repositories up there.
+    lending: Lending | None = None

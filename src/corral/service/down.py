@@ -165,7 +165,7 @@ class Down:
             floors = await Floors.of(self._context, name, before)
             whose = await floors.whose(agents.values(), self._context)
             bystanders = await floors.bystanders({*whose, *(agent.workspace for agent in agents.values())}, caller)
-            cleared = await floors.clear(whose, repo, bystanders, discard=discard)
+            cleared = await floors.clear(self._context, whose, repo, bystanders, discard=discard)
             removals = cleared.removals
             point("daemon.workspaces_removed")
             had = await self._belongings.give_back(who, team, agents) if team is not None else GivenBack()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from corral.domain.copies import copy_beside
 from corral.domain.errors import CorralError
 from corral.domain.records import Agent
 from corral.ports.census import Bystander
@@ -103,24 +104,33 @@ class Floors:
         return found
 
     async def clear(
-        self, whose: Mapping[str, str], repo: str | None, bystanders: Sequence[Bystander], *, discard: bool
+        self,
+        context: Context,
+        whose: Mapping[str, str],
+        repo: str | None,
+        bystanders: Sequence[Bystander],
+        *,
+        discard: bool,
     ) -> Cleared:
         """Take them away as far as nothing is lost by it, or all of them if `discard` says so."""
         occupied = {} if discard else worktrees.occupants(bystanders)
         own = next(iter(self.keepers))
+        # A copy goes when no worktree is of it any more.
+        copies = {copy_beside(path): user for path, user in whose.items() if user != own}
+        whose = {path: user for path, user in whose.items() if path not in copies}
         removed = [
             await worktrees.take_away(
-                self.keepers[whose[path]],
+                context,
+                self.keepers[user],
                 path,
                 team=self.team,
                 agent=os.path.basename(path),
                 repo=repo,
                 occupied=occupied,
                 discard=discard,
-                owner=self.keepers[own],
-                guest=whose[path] if whose[path] != own else "",
+                guest=user if user != own else "",
             )
-            for path in sorted(whose)
+            for path, user in (*sorted(whose.items()), *sorted(copies.items()))
         ]
         # The disk has the last word, not the answers above.
         left = {

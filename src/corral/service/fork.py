@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from corral.agents.catalogue import for_command
 from corral.domain import forks, lifecycle, states
 from corral.domain.attendance import is_person
+from corral.domain.copies import guest_of
 from corral.domain.environment import AGENT_VARIABLE
 from corral.domain.errors import CorralError, RefusedError
 from corral.domain.kinds import SERVICE
@@ -206,16 +207,17 @@ class Fork:
         """Leave nothing of an agent that could not be made."""
         await self._ports.free(who, record.team, [record.name])
         if record.workspace_kind == WORKTREE:
+            team = self._registry.teams[record.team]
             await worktrees.take_away(
+                self._context,
                 keeper,
                 record.workspace,
                 team=record.team,
                 agent=record.name,
-                repo=self._registry.teams[record.team].repo,
+                repo=team.repo,
                 occupied={},
                 discard=False,
-                owner=keeper,
-                guest=record.run_as,
+                guest=guest_of(team, record),
             )
         event = NewEvent(event="agent.removed", team=record.team, agent=record.name, outcome="failed")
         await self._registry.commit(who, drop_agents=[record.key], events=[event])

@@ -11,10 +11,10 @@ from corral.domain.errors import RefusedError
 from corral.domain.lease_model import EXCLUSIVE
 from corral.domain.merge_records import Merge
 from corral.domain.records import Team
+from corral.domain.repository import BRANCHES
 from corral.domain.timestamps import timestamp
 from corral.domain.told_names import told_name, told_pattern
 from corral.domain.writes import NoAccess
-from corral.repository import BRANCHES
 from corral.service.lease_claims import Asking, realm_of
 from corral.service.leases import LeaseService
 from corral.service.writes import MOST_PATHS, Refused, WriteService, fence_of

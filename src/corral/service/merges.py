@@ -7,6 +7,9 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
+from corral.domain.copies import copy_beside, guest_of
 from corral.domain.errors import RefusedError, WrongUseError
 from corral.domain.merge_queue import MergeQueue
 from corral.domain.merge_records import Merge, number_of
@@ -43,6 +46,7 @@ class Merges:
         self._registry = context.registry
         self._supervisor = context.supervisor
         self._now = context.now
+        self._lending = context.lending
         self._book = book
         self._checks = checks
         self._work = work
@@ -63,7 +67,7 @@ class Merges:
         It is merged as it is now: what is committed later is not part of it. The same again is no harm.
         """
         _check_count(tokens)
-        seen = await self._look(team, agent.workspace if agent is not None else cwd, branch)
+        seen = await self._look(team, agent, cwd, branch)
         note = ""
         if seen.uncommitted:
             files = "1 file is" if seen.uncommitted == 1 else f"{seen.uncommitted} files are"
@@ -129,15 +133,33 @@ class Merges:
         name = branch_owner(team, branch)
         return name if (team.name, name) in self._registry.agents else ""
 
-    async def _look(self, team: Team, directory: str, branch: str) -> Submission:
+    async def _look(self, team: Team, agent: Agent | None, cwd: str, branch: str) -> Submission:
+        """The branch as it is in the team's repository: what a guest has committed on it comes there before."""
         if team.repo is None:
             raise RefusedError(f"team {team.name} has no repository", 'add repo = "." to [team] in corral.toml')
-        repo, target = team.repo, team.merge.target
+        directory = agent.workspace if agent is not None else cwd
+        if agent is None or not guest_of(team, agent):
+            await self._bring_over(team, self._owner(team, branch))
+            return await self._look_at(team, team.repo, directory, branch)
+        # Which branch is checked out there, and what is in no commit of it, only its own keeper sees.
+        in_copy = await self._look_at(team, copy_beside(directory), directory, branch)
+        await self._bring_over(team, self._owner(team, in_copy.branch))
+        seen = await self._look_at(team, team.repo, "", in_copy.branch)
+        return msgspec.structs.replace(seen, uncommitted=in_copy.uncommitted)
+
+    async def _look_at(self, team: Team, repo: str, directory: str, branch: str) -> Submission:
+        target = team.merge.target
         return await self._supervisor.insist_at(
             team.name,
             lambda keeper: keeper.merge_look(repo=repo, directory=directory, branch=branch, target=target),
             directory,
         )
+
+    async def _bring_over(self, team: Team, name: str) -> None:
+        """Have the repository know what an agent of that name committed, if it works in a copy."""
+        agent = self._registry.agents.get((team.name, name))
+        if agent is not None and self._lending is not None:
+            await self._lending.hand_in(team, agent)
 
     def teams_that_wait(self) -> list[str]:
         """Those that have something in line, whether they are up or not."""
@@ -192,7 +214,7 @@ class Merges:
         queue.check_retry(number, team.repository)
         known = queue.get(number)
         known = replace(known, tokens=tuple(tokens) or known.tokens, repository=team.repository, run="", trace=trace)
-        seen = await self._look(team, "", known.branch)
+        seen = await self._look(team, None, "", known.branch)
         await self._checks.check(team, known, seen.paths, too_many=seen.too_many, ignore_case=seen.ignore_case)
         (merge,) = await self._book.decide(
             team.name,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from corral.domain import run_as
 from corral.domain.environment import environment_of_another
-from corral.domain.errors import CorralError, RefusedError
+from corral.domain.errors import RefusedError
 from corral.domain.group_access import NO_GROUP_ACCESS
-from corral.domain.spec import WORKTREE, AgentSpec, TeamSpec
+from corral.domain.spec import AgentSpec, TeamSpec
 from corral.ports.accounts import Account
 from corral.service.context import Context
 
@@ -46,8 +46,8 @@ async def check_users(
         )
     _refuse_another_user(context, team.name, agents)
     for user in others:
-        if user != owner:
-            await _share_repository(context, team, owner, user, [one for one in agents if one.run_as == user])
+        # One that cannot be had is told of before anything is made.
+        await context.supervisor.keepers.of_user(user).open()
 
 
 def _refuse_another_user(context: Context, team: str, agents: Sequence[AgentSpec]) -> None:
@@ -60,33 +60,6 @@ def _refuse_another_user(context: Context, team: str, agents: Sequence[AgentSpec
                 f"{agent.name} is run by {before} up to now, and what it has is that user's",
                 f"corral rm --force {agent.name} first, then corral up; work in its worktree stays where it is",
             )
-
-
-async def _share_repository(
-    context: Context, team: TeamSpec, owner: str, user: str, agents: Sequence[AgentSpec]
-) -> None:
-    """Have a user's keeper, and have it get at the repository, before anything is made."""
-    keeper = await context.supervisor.keepers.of_user(user).open()
-    names = [agent.name for agent in agents if agent.workspace == WORKTREE]
-    if team.repo is None or not names:
-        return
-    owners = await context.supervisor.keepers.of_user(owner).open()
-    try:
-        await owners.share_repository(team=team.name, repo=team.repo, guest=user)
-        seen = await keeper.repository(team.repo)
-        why = seen.problem or ("it is not to be seen" if seen.kind in ("none", "missing") else "")
-    except RefusedError:
-        raise
-    except CorralError as error:
-        why = error.message
-    if why:
-        raise RefusedError(
-            f"{', '.join(names)}: {user} cannot work with the repository {team.repo}: {why}",
-            f"let {user} get to {team.repo}: it has to search each directory above it (a home is mostly closed: "
-            f"/srv/git is a good place). If git does not trust its owner: only who may use {user} is trusted, and with "
-            f"a git before 2.38 nobody; sudo -u {user} git config --global --add safe.directory PATH does it for "
-            f"{team.repo}, and again for {team.repo}/.git",
-        )
 
 
 async def environments_of(

@@ -5,12 +5,13 @@ Nobody's floor is taken away without being told to.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from corral.domain.copies import COPY, copy_beside, guest_of
 from corral.domain.enforcement import NO_ENFORCEMENT
 from corral.domain.errors import CorralError
 from corral.domain.records import Agent, Team
@@ -19,6 +20,8 @@ from corral.ports.census import Bystander
 from corral.ports.keeper import Keeper
 from corral.ports.workspace import Workspace, WorkspaceRemoval
 from corral.service.context import Context
+
+log = logging.getLogger("corral.daemon")
 
 
 def occupants(bystanders: Iterable[Bystander]) -> dict[str, str]:
@@ -42,30 +45,22 @@ async def prepare(context: Context, keeper: Keeper, agent: Agent, repo: str | No
     if context.rooms is not None and agent.workspace_kind == WORKTREE:
         user = agent.run_as or context.supervisor.keepers.owner(agent.team)
         await context.rooms.make(user, agent.team, agent.name, access)
-    guest = agent.run_as if agent.workspace_kind == WORKTREE else ""
-    async with _making_worktrees(keeper, repo, guest):
-        return await keeper.prepare_workspace(
-            team=agent.team,
-            agent=agent.name,
-            kind=agent.workspace_kind,
-            path=agent.workspace,
-            repo=repo,
-            start=start,
-            access=access.access,
-        )
-
-
-@asynccontextmanager
-async def _making_worktrees(owner: Keeper, repo: str | None, guest: str) -> AsyncIterator[None]:
-    """In this block the guest, if there is one, makes or removes a worktree in the owner's repository."""
-    if not guest or repo is None:
-        yield
-        return
-    await owner.let_make_worktrees(repo=repo, guest=guest, allowed=True)
-    try:
-        yield
-    finally:
-        await owner.let_make_worktrees(repo=repo, guest=guest, allowed=False)
+    team = context.registry.teams[agent.team]
+    if context.lending is not None and guest_of(team, agent):
+        await context.lending.exchange(team, agent)
+        repo = copy_beside(agent.workspace)
+    made = await keeper.prepare_workspace(
+        team=agent.team,
+        agent=agent.name,
+        kind=agent.workspace_kind,
+        path=agent.workspace,
+        repo=repo,
+        start=start,
+        access=access.access,
+    )
+    if context.lending is not None:
+        context.lending.made(team, agent)
+    return made
 
 
 async def guard(keeper: Keeper, team: Team, agent: Agent) -> str:
@@ -94,6 +89,7 @@ def as_left(
 
 
 async def take_away(
+    context: Context,
     keeper: Keeper,
     path: str,
     *,
@@ -102,30 +98,49 @@ async def take_away(
     repo: str | None,
     occupied: Mapping[str, str],
     discard: bool,
-    owner: Keeper,
     guest: str = "",
 ) -> WorkspaceRemoval:
     """Remove a worktree if no work would be lost by it and nobody is in it, or if `discard` says so.
 
-    `guest` is the user whose it is, if that is another than the team's own, whose keeper is `owner`.
+    `keeper` is that of the user whose it is: the `guest`, if it is of a copy of the repository.
     """
     somebody = occupied.get(os.path.realpath(path))
     if somebody and not discard:
         # Whoever is in it may go on there, and commit without anybody being asked.
         await keeper.guard_workspace(team=team, agent=agent, path=path, enforcement=NO_ENFORCEMENT)
         return WorkspaceRemoval(path=path, removed=False, why=somebody)
+    if not guest:
+        return await keeper.remove_workspace(team=team, agent=agent, path=path, repo=repo, discard=discard)
+    await _bring_up_to_date(context, team, agent)
     try:
-        async with _making_worktrees(owner, repo, guest):
-            removal = await keeper.remove_workspace(team=team, agent=agent, path=path, repo=repo, discard=discard)
+        copy = copy_beside(path)
+        removal = await keeper.remove_workspace(team=team, agent=agent, path=path, repo=copy, discard=discard)
     except CorralError as error:
-        if not guest:
-            raise
         return WorkspaceRemoval(path=path, removed=False, why=error.message)
-    if not guest or repo is None or not removal.removed:
+    gone = removal.removed or not removal.why
+    if repo is None or agent == COPY or not gone or not _is_theirs(context, team, agent, guest, path):
         return removal
     try:
-        await owner.settle_repository(team=team, agent=agent, path=path, repo=repo, guest=guest, discard=discard)
+        owner = await context.supervisor.keepers.of_user(context.supervisor.keepers.owner(team)).open()
+        await owner.settle_branch(team=team, agent=agent, repo=repo, discard=discard)
     except CorralError as error:
-        left = f"of its branch, and of what was shared with {guest}, something may be left: {error.message}"
+        left = f"its branch may be left in {repo}: {error.message}"
         return msgspec.structs.replace(removal, why="; ".join(filter(None, (removal.why, left))))
     return removal
+
+
+def _is_theirs(context: Context, team: str, agent: str, guest: str, path: str) -> bool:
+    """Whether the branch of an agent is this guest's: what their keeper says of others changes nothing."""
+    record = context.registry.agents.get((team, agent))
+    return path == path_of(context, team, agent, guest) and (record is None or record.run_as == guest)
+
+
+async def _bring_up_to_date(context: Context, team: str, agent: str) -> None:
+    """What is in the repository by now keeps no worktree of a copy. Where that is not known, work is kept."""
+    record, known = context.registry.agents.get((team, agent)), context.registry.teams.get(team)
+    if context.lending is None or record is None or known is None:
+        return
+    try:
+        await context.lending.exchange(known, record)
+    except CorralError as error:
+        log.warning("the copy of %s/%s is not up to date: %s", team, agent, error.message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from corral.agents.catalogue import for_command
 from corral.domain.access import Enforced, Obstacles, enforced
 from corral.domain.confinement import NO_CONFINES, Confines, is_confined
+from corral.domain.copies import copy_beside, guest_of
 from corral.domain.records import Agent, Team
 from corral.domain.spec_model import SHARED, WORKTREE
 
@@ -14,9 +15,10 @@ def confines_of(team: Team, agent: Agent) -> Confines:
     if not is_confined(agent.access, agent.bind):
         return NO_CONFINES
     profile = for_command(agent.command, agent.shell)
+    repository = copy_beside(agent.workspace) if guest_of(team, agent) else team.repository
     return Confines(
         access=agent.access,
-        repository=team.repository if is_of_repository(team, agent.workspace_kind) else "",
+        repository=repository if is_of_repository(team, agent.workspace_kind) else "",
         linked=agent.workspace_kind == WORKTREE,
         state=profile.state if profile is not None else (),
     )

@@ -13,8 +13,9 @@ from contextlib import asynccontextmanager
 
 from corral.domain.errors import RefusedError
 from corral.domain.records import Agent
+from corral.domain.spec_model import SHARED
 from corral.ports.keeper import Keeper
-from corral.ports.reports import Report, RunExited, ServerChanged
+from corral.ports.reports import BranchesMoved, Report, RunExited, ServerChanged
 from corral.supervise.floods import Floods
 from corral.supervise.link import KeeperLink, Link
 from corral.supervise.registry import Registry
@@ -84,10 +85,10 @@ class Keepers:
 
     def at(self, team: str, directory: str = "") -> KeeperLink:
         """The link to the keeper that has a directory: of the agent whose workspace it is. All else of a team, its
-        repository, its merge queue and its host, is of the team's own user.
+        repository with the checkout that is shared, its merge queue and its host, is of the team's own user.
         """
-        agents = self._registry.of_team(team).values() if directory else ()
-        of = (self.of_agent(agent) for agent in agents if agent.workspace == directory)
+        agents = [one for one in self._registry.of_team(team).values() if one.workspace_kind != SHARED]
+        of = (self.of_agent(agent) for agent in agents if directory and agent.workspace == directory)
         return next(of, None) or self.of_user(self.owner(team))
 
     def parts(self, team: str, agents: Collection[str] = ()) -> list[tuple[str, KeeperLink]]:
@@ -202,7 +203,7 @@ class Keepers:
             log.warning("the keeper of %s spoke of team %.64r, which is not its: not believed", user, report.team)
 
     def _may_tell(self, user: str, report: Report) -> bool:
-        if isinstance(report, ServerChanged):
+        if isinstance(report, ServerChanged | BranchesMoved):
             return user in self.users(report.team)
         name = report.run.agent if isinstance(report, RunExited) else report.agent
         agent = self._registry.agents.get((report.team, name))

@@ -24,12 +24,17 @@ BY_PATH = {
 BY_ORDER = dict.fromkeys("check execute follow_transcript watch_ready".split(), "order")
 #: What is about the repository, the merge queue or the host goes to the keeper of the team's own user.
 TO_THE_OWNER = frozenset(
-    """file_history hello host_ports let_make_worktrees look_at_files merge_build merge_checkout merge_clear merge_land
-    repository run_notice settle_repository share_repository start_gate wait_gate""".split()
+    """file_history hello host_ports look_at_files merge_build merge_checkout merge_clear merge_land repository
+    run_notice start_gate wait_gate""".split()
 )
 #: What is about the whole team goes to all of them, and the answers are put together (`several`).
 TO_ALL = frozenset(
     """announce bystanders census freeze host_memory inspect_workspaces inventory keep_environments last_key limit
     listening over prepare processes record sessions start stop take_down usage""".split()
 )
-NOT_OF_A_TEAM = frozenset("no_person open_changes shelter_daemon shut_down".split())
+#: A repository and the copies of it are each of one user.
+OF_ONE_USER = frozenset(
+    """drop_pack follow hand_in make_copy read_pack receive_pack refs send_pack settle_branch watch_branches
+    write_pack""".split()
+)
+NOT_OF_A_TEAM = OF_ONE_USER | frozenset("no_person open_changes shelter_daemon shut_down".split())

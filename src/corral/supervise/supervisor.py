@@ -22,6 +22,7 @@ from corral.failpoint import point
 from corral.ports.keeper import Keeper
 from corral.ports.reports import (
     ActivityChanged,
+    BranchesMoved,
     Degraded,
     KeyboardChanged,
     ProcessCount,
@@ -90,6 +91,9 @@ class Supervisor:
         self.prompts = Prompts(registry)
         #: Told when it is worth another try to type a message that waits.
         self.on_keyboard: Callable[[KeyboardChanged], None] = lambda _: None
+        #: Told when a branch moved in the repository of a team, or in a copy of it; and when its keepers were seen.
+        self.on_branches: Callable[[str], None] = lambda _: None
+        self.on_looked: Callable[[str], None] = lambda _: None
         #: Done before an agent is started again by policy; must not fail.
         self.before_restart: Callable[[Agent], Awaitable[None]] = _nothing_before
         self.line = Line(registry, self.keepers, self.lock, self.start, now, memory_pressure)
@@ -214,6 +218,7 @@ class Supervisor:
                     self.activities.looked(team, run)
             running.update((name, count) for name, count in inventory.processes.items() if name in own)
         self._transcripts.looked(team)
+        self.on_looked(team)
         self._registry.count_processes(team, running)
         for user, inventory in looks:
             await self._follow(observe.from_inventory(self._run_by(user, team), inventory, self._now(), said_by=user))
@@ -319,6 +324,8 @@ class Supervisor:
             self.suspect(report.team)
         elif isinstance(report, KeyboardChanged):
             self.on_keyboard(report)
+        elif isinstance(report, BranchesMoved):
+            self.on_branches(report.team)
         elif isinstance(report, Degraded):
             log.warning("%s/%s: %s", report.team, report.agent, report.why)
             observe.degraded(findings, report)

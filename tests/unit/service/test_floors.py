@@ -29,6 +29,8 @@ class Room:
         #: What it tells of the rooms of others.
         self.lies: list[str] = []
         self.asked: list[str] = []
+        #: Of whose agents the branches in the repository were looked after.
+        self.settled: list[str] = []
 
     async def hello(self) -> object:
         return object()
@@ -44,10 +46,13 @@ class Room:
     async def remove_workspace(self, *, path: str, discard: bool, **_: object) -> WorkspaceRemoval:
         self.asked.append(path)
         why = self.there.get(path, "")
-        if why and not discard:
+        if path not in self.there or (why and not discard):
             return WorkspaceRemoval(path=path, removed=False, why=why)
-        self.there.pop(path, None)
+        del self.there[path]
         return WorkspaceRemoval(path=path, removed=True, why=why)
+
+    async def settle_branch(self, *, agent: str, **_: object) -> None:
+        self.settled.append(agent)
 
 
 class Rooms:
@@ -81,10 +86,12 @@ def play(directory: Path, rooms: dict[str, Room], act: Callable[[Context, Regist
     asyncio.run(run())
 
 
-async def clear(context: Context, before: list[str], *, discard: bool = False) -> tuple[dict[str, bool], set[str]]:
+async def clear(
+    context: Context, before: list[str], *, discard: bool = False, repo: str | None = None
+) -> tuple[dict[str, bool], set[str]]:
     floors = await Floors.of(context, "shop", before)
     whose = await floors.whose(context.registry.of_team("shop").values(), context)
-    cleared = await floors.clear(whose, None, await floors.bystanders(whose, 1), discard=discard)
+    cleared = await floors.clear(context, whose, repo, await floors.bystanders(whose, 1), discard=discard)
     return {one.path: one.removed for one in cleared.removals}, cleared.users
 
 
@@ -109,7 +116,7 @@ def test_each_is_taken_away_by_the_keeper_that_has_it(tmp_path: Path) -> None:
         }
         assert users == {"bot", "old"}
         assert rooms["ann"].asked == ["/srv/ann/shop/a"]
-        assert rooms["old"].asked == ["/srv/old/shop/c"]
+        assert rooms["old"].asked == ["/srv/old/shop/c", "/srv/old/shop/.corral-copy.git"], "the copy goes last"
         _, users = await clear(context, ["old"], discard=True)
         assert users == set()
         assert not any(room.there for room in rooms.values())
@@ -126,6 +133,21 @@ def test_a_keeper_is_not_believed_about_the_rooms_of_others(tmp_path: Path) -> N
         await clear(context, [])
         assert rooms["ann"].asked == ["/srv/ann/shop/a"]
         assert rooms["bot"].asked == []
+
+    play(tmp_path, rooms, act)
+
+
+def test_of_a_guest_that_says_it_has_agents_of_others_their_branches_are_not_looked_after(tmp_path: Path) -> None:
+    rooms = {"ann": Room(), "bot": Room(bot__shop__gone=""), "other": Room()}
+    rooms["bot"].lies = ["/srv/other/shop/old", "/srv/bot/shop/web"]
+
+    async def act(context: Context, registry: Registry) -> None:
+        team = replace(TEAM, user="ann", agent_users=("bot", "other"))
+        web = replace(AGENT, name="web", workspace_kind="worktree", workspace="/srv/other/shop/web", run_as="other")
+        await registry.commit(PERSON, teams=[team], agents=[web])
+        await clear(context, [], repo="/home/ann/shop")
+        assert rooms["ann"].settled == ["gone", "web"], "each once, by whose it is"
+        assert rooms["other"].asked[0] == "/srv/other/shop/web"
 
     play(tmp_path, rooms, act)
 

@@ -137,9 +137,11 @@ def test_what_is_the_teams_own_needs_its_own_keeper_alone(tmp_path: Path) -> Non
         for directory in ("", TEAM.directory):
             assert await insist_at(TEAM.name, lambda keeper: keeper.real_paths("/r", ["x"]), directory)
         assert set(scene.asked) == {"ann"}
-        own = replace(BOTS, workspace="/srv/bot")
+        own = replace(BOTS, workspace="/srv/bot", workspace_kind="worktree")
         await scene.registry.commit(PERSON, agents=[own])
         assert link.at(TEAM.name, "/srv/bot") is link.of_agent(own)
+        await scene.registry.commit(PERSON, agents=[replace(own, workspace_kind="shared")])
+        assert link.at(TEAM.name, "/srv/bot") is link.of_agent(OWN), "the checkout that a team shares is its own user's"
         assert link.at(TEAM.name) is link.of_agent(OWN)
 
     play(tmp_path, act)

@@ -14,6 +14,8 @@ from collections.abc import Callable
 #: <sys/inotify.h>
 _MODIFY, _MOVE_SELF, _DELETE_SELF, _IGNORED, _OVERFLOW = 0x2, 0x800, 0x400, 0x8000, 0x4000
 _WATCHED = _MODIFY | _MOVE_SELF | _DELETE_SELF
+#: Of a directory: something in it came, went or got another name.
+_IN_IT = 0x40 | 0x80 | 0x100 | 0x200 | _MOVE_SELF | _DELETE_SELF
 _EVENT = struct.Struct("iIII")
 _MOST_READ = 64 << 10
 
@@ -33,8 +35,15 @@ class FileWatches:
 
     def watch(self, path: str, changed: Changed) -> Callable[[], None]:
         """Have `changed` called when the file changes. What is returned ends that. OSError if it cannot be watched."""
+        return self._watch(path, _WATCHED, changed)
+
+    def watch_directory(self, path: str, changed: Changed) -> Callable[[], None]:
+        """As `watch`, for what is in a directory: when something comes, goes, or takes the place of another."""
+        return self._watch(path, _IN_IT, changed)
+
+    def _watch(self, path: str, what: int, changed: Changed) -> Callable[[], None]:
         try:
-            number = _checked(_libc.inotify_add_watch(self._opened(), os.fsencode(path), _WATCHED))
+            number = _checked(_libc.inotify_add_watch(self._opened(), os.fsencode(path), what))
         except OSError:
             self._close_if_unused()
             raise

@@ -11,8 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from corral.domain.errors import RefusedError
-from corral.domain.repository import branch_in_the_way
-from corral.repository import BRANCHES
+from corral.domain.repository import BRANCHES, branch_in_the_way
 
 
 @dataclass(frozen=True, slots=True)

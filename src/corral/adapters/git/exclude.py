@@ -1,8 +1,7 @@
 """Keeping a file of ours out of git's sight: in `info/exclude` of the repository, below a heading that says whose.
 
 That file is in no commit, and is one for all worktrees of the repository. So a line in it stays no longer than one of
-them has the file that it names: meanwhile it would hide a file of that name from others as well. In somebody else's
-repository it is not ours to change. There a worktree of ours has such a file for itself, by `core.excludesFile`.
+them has the file that it names: meanwhile it would hide a file of that name from others as well.
 """
 
 from __future__ import annotations
@@ -13,19 +12,15 @@ import logging
 import os
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 
 from corral.adapters.files import small_files
-from corral.adapters.git.sharing import is_ours
-from corral.domain.errors import CorralError, RefusedError
+from corral.domain.errors import CorralError
 from corral.git import git
 
 log = logging.getLogger("corral.keeper")
 
 _HEADING = "# Corral is registered in these. A line goes with the last worktree that has such a file."
 _FILE = "exclude"
-#: Of one worktree, in what git keeps for it.
-_OWN_FILE, _SETTING = "corral-exclude", "core.excludesFile"
 _SPECIAL = re.compile(r"[\\*?\[ ]")
 
 
@@ -48,17 +43,13 @@ def exclude(directory: str, path: str) -> None:
     """Have git not see the file at `path`, relative to `directory`, which need not be there yet."""
     prefix = git(directory, "rev-parse", "--show-prefix").removesuffix("\n")
     pattern = "/" + _SPECIAL.sub(r"\\\g<0>", prefix + path)
-    place = _place(directory)
-    if place.own:
-        _be_asked(directory, place.path)
-    _change(place, lambda text: with_pattern(text, pattern))
+    _change(directory, lambda text: with_pattern(text, pattern))
 
 
 def hidden(directory: str) -> list[str]:
     """The files in the worktree whose top `directory` is that git does not see because of our lines."""
-    place = _place(directory)
-    with place.opened() as holder:
-        text, _ = small_files.read(holder, place.name)
+    with _info(directory) as info:
+        text, _ = small_files.read(info, _FILE)
     named = [_path(pattern) for pattern in patterns(text)]
     return [
         path for path in named if os.path.lexists(os.path.join(directory, path)) and not is_tracked(directory, path)
@@ -71,16 +62,13 @@ def drop_unused(directory: str) -> None:
     Nobody is kept from anything by a line that stays: if this cannot be done, it is only noted in the log.
     """
     try:
-        place = _place(directory)
-        if place.own:
-            return  # it goes with the worktree
         listing = git(directory, "worktree", "list", "--porcelain", "-z").split("\0")
         worktrees = [line.removeprefix("worktree ") for line in listing if line.startswith("worktree ")]
 
         def is_used(pattern: str) -> bool:
             return any(os.path.lexists(os.path.join(worktree, _path(pattern))) for worktree in worktrees)
 
-        _change(place, lambda text: without_patterns(text, [one for one in patterns(text) if not is_used(one)]))
+        _change(directory, lambda text: without_patterns(text, [one for one in patterns(text) if not is_used(one)]))
     except (CorralError, OSError) as error:
         log.warning("lines of ours may stay in info/exclude of %s: %s", directory, error)
 
@@ -112,62 +100,22 @@ def without_patterns(text: str, unwanted: Collection[str]) -> str:
     return text.replace(block, "".join(f"{line}\n" for line in (_HEADING, *kept)) if kept else "", 1) if ours else text
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where our lines are."""
-
-    common: str
-    #: What git keeps for the worktree, if the lines are its own; else empty, and they are the repository's.
-    own: str = ""
-
-    @property
-    def name(self) -> str:
-        return _OWN_FILE if self.own else _FILE
-
-    @property
-    def path(self) -> str:
-        return os.path.join(self.own, self.name) if self.own else os.path.join(self.common, "info", self.name)
-
-    @contextlib.contextmanager
-    def opened(self) -> Iterator[int]:
-        """The directory of it. Git would follow links in the place of either, and an agent can put some."""
-        if self.own:
-            with small_files.directory(self.own) as holder:
-                yield holder
-        else:
-            with small_files.directory(self.common) as top, small_files.directory("info", inside=top) as info:
-                yield info
-
-
-def _place(directory: str) -> _Place:
-    named = git(directory, "rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir").splitlines()
-    common, own = named
-    return _Place(common) if is_ours(common) or own == common else _Place(common, own)
-
-
-def _be_asked(directory: str, path: str) -> None:
-    """Have git ask the file at `path` in this worktree. There is one such setting, and a person's own comes first."""
-    said = git(directory, "config", "--default", "", "--get", _SETTING).strip()
-    if said == path:
-        return
-    usual = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git", "ignore")
-    theirs = said or (usual if os.path.lexists(usual) else "")
-    if theirs:
-        raise RefusedError(
-            f"git is to ignore what {theirs} says, and it takes one such file",
-            "put the names of files that Corral makes there as well",
-        )
-    git(directory, "config", "--worktree", _SETTING, path)
-
-
-def _change(place: _Place, change: Callable[[str], str]) -> None:
-    """Change the file, one at a time."""
-    with place.opened() as holder:
-        fcntl.flock(holder, fcntl.LOCK_EX)
-        before, mode = small_files.read(holder, place.name)
+def _change(directory: str, change: Callable[[str], str]) -> None:
+    """Change the exclude file of the repository that `directory` is in, one at a time."""
+    with _info(directory) as info:
+        fcntl.flock(info, fcntl.LOCK_EX)
+        before, mode = small_files.read(info, _FILE)
         after = change(before)
         if after != before:
-            small_files.write(holder, place.name, after, mode)
+            small_files.write(info, _FILE, after, mode)
+
+
+@contextlib.contextmanager
+def _info(directory: str) -> Iterator[int]:
+    """The directory of the exclude file. Git would follow links in the place of either, and an agent can put some."""
+    common = git(directory, "rev-parse", "--path-format=absolute", "--git-common-dir").removesuffix("\n")
+    with small_files.directory(common) as top, small_files.directory("info", inside=top) as info:
+        yield info
 
 
 def _path(pattern: str) -> str:

@@ -11,8 +11,9 @@ import msgspec
 
 from corral.adapters.git.command import git
 from corral.domain.errors import CorralError, NotFoundError
+from corral.domain.repository import BRANCHES
 from corral.ports.history import AskedMerge, CommittedChange, FileHistory, OpenChange, OpenChanges
-from corral.repository import BRANCHES, STATUS
+from corral.repository import STATUS
 
 #: Working trees that are looked at, and how many at once: a team may have hundreds.
 _MOST_WORKSPACES, _AT_ONCE = 200, 4

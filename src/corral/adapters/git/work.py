@@ -8,12 +8,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from corral.adapters.files.registration import holding_work
+from corral.adapters.git.branches import Survey
 from corral.adapters.git.command import git
+from corral.domain.copies import THEIRS, copy_beside, is_copy
 from corral.domain.errors import CorralError
 from corral.repository import STATUS
 
 #: Moves of HEAD that put something else in the place of what was there. All other moves only leave it.
 _REPLACING = ("commit (amend)", "rebase", "pull --rebase")
+_IN_ALL_WORKTREES = ("refs/heads", "refs/tags", "refs/stash")
+_COMMITS = ("commit that is nowhere else", "commits that are nowhere else")
 #: So many of the last moves of HEAD are looked at.
 _MOVES = 10_000
 #: So many lost commits are named; from the newest, the others are found.
@@ -35,7 +39,7 @@ async def work_in(path: str, branch: str) -> str:
         (len(changes) - untracked, "changed file", "changed files"),
         (untracked + len(ours), "untracked file", "untracked files"),
         (hidden, "file whose changes git does not show", "files whose changes git does not show"),
-        (commits, "commit that is nowhere else", "commits that are nowhere else"),
+        (commits, *_COMMITS),
     )
 
 
@@ -53,6 +57,8 @@ async def _tips(path: str, branch: str) -> list[str]:
     moved away from.
     """
     tips = ["HEAD", *([branch] if await branch_exists(path, branch) else [])]
+    if _copy_of(path):
+        tips += await _own_refs(path, os.path.dirname(branch))
     moves = await git(path, "log", "-g", f"-n{_MOVES}", "--no-show-signature", "--format=%H %gs", "HEAD")
     return [*tips, *left_behind(moves.splitlines())]
 
@@ -97,10 +103,39 @@ async def commits_nowhere_else(directory: str, tips: Sequence[str], branch: str)
 
 
 async def _nowhere_else(directory: str, tips: Sequence[str], branch: str, *how: str) -> str:
-    # git matches --exclude below refs/heads.
+    # git matches --exclude below refs/heads, where it is of branches.
     elsewhere = ["--not", f"--exclude={branch}", "--branches", "--tags", "--remotes"]
+    if _copy_of(directory):  # what is in it alone goes with it
+        elsewhere = ["--not", f"--exclude={THEIRS}heads/{branch}", f"--glob={THEIRS}*"]
     feed = "".join(f"{tip}\n" for tip in tips).encode()
     return await git(directory, "rev-list", *how, "--ignore-missing", "--stdin", *elsewhere, feed=feed)
+
+
+async def work_not_handed_in(copy: str) -> str:
+    """The commits that are in a copy, and not in the repository as far as is known there, in words."""
+    count = int(await git(copy, "rev-list", "--count", "--all", "--not", f"--glob={THEIRS}*"))
+    return _counted((count, *_COMMITS))
+
+
+async def forget_branch(repo: str, known: Survey, branch: str, path: str, *, discard: bool = False) -> None:
+    """Delete the branch of a worktree that was at `path`, unless it has commits of its own or is in use elsewhere."""
+    if branch not in known.branches or known.holder(branch, path):
+        return
+    if discard or not await commits_nowhere_else(repo, [branch], branch):
+        await git(repo, "branch", "-D", branch)
+
+
+def _copy_of(directory: str) -> str:
+    """The copy of somebody's repository that this is, or a worktree of; empty if it is neither."""
+    copy = directory if is_copy(directory) else copy_beside(directory)
+    return copy if os.path.isdir(copy) else ""
+
+
+async def _own_refs(path: str, branches: str) -> list[str]:
+    """What else there is in a copy that would be lost with its last worktree: all but the `branches` of agents."""
+    listing = await git(path, "for-each-ref", "--format=%(objectname) %(refname)", *_IN_ALL_WORKTREES)
+    found = (line.split(" ") for line in listing.splitlines())
+    return [name for name, ref in found if not ref.startswith(f"refs/heads/{branches}/")]
 
 
 def _hidden_from_status(path: str, listing: list[str]) -> int:

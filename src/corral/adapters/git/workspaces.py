@@ -6,19 +6,18 @@ import asyncio
 import contextlib
 import logging
 import os
-import pwd
 from dataclasses import asdict, replace
 
 import msgspec
 
 from corral.adapters.files.group_access import let_group
 from corral.adapters.files.registration import register, register_hooks, unregister_hooks
-from corral.adapters.git import remains, sharing, worktree_config
+from corral.adapters.git import copies, remains
 from corral.adapters.git.branches import Names, Survey, choose
 from corral.adapters.git.command import git
 from corral.adapters.git.exclude import drop_unused
 from corral.adapters.git.guard import Guard
-from corral.adapters.git.work import branch_exists, commits_nowhere_else, lost_commits, uncommitted_in, work_in
+from corral.adapters.git.work import branch_exists, forget_branch, lost_commits, uncommitted_in, work_in
 from corral.adapters.git.worktree_locks import lock, lock_of_others, unlock
 from corral.adapters.git.worktrees import (
     Worktree,
@@ -33,8 +32,9 @@ from corral.adapters.git.worktrees import (
     turn,
     worktree_at,
 )
+from corral.domain.copies import COPY
 from corral.domain.enforcement import ALLOW, Enforcement
-from corral.domain.errors import BadSpecError, CorralError, NotFoundError, RefusedError
+from corral.domain.errors import BadSpecError, CorralError, RefusedError
 from corral.git import GitError
 from corral.places import Places
 from corral.ports.conversations import ForkPoint
@@ -43,12 +43,6 @@ from corral.repository import look
 
 log = logging.getLogger("corral.keeper")
 
-#: What git is told in a worktree in somebody else's repository; objects that are fetched are unpacked, however many.
-_AS_A_GUEST = (
-    *("-c", "core.logAllRefUpdates=false"),
-    *("-c", "maintenance.auto=false"),
-    *("-c", "fetch.unpackLimit=2147483647"),
-)
 #: Somebody put something else there.
 _NO_WORKTREE = "not a git worktree"
 #: What it leads to may be a person's own.
@@ -93,34 +87,6 @@ class GitWorkspaces:
         except OSError as error:
             raise _cannot_make(path, error) from error
 
-    async def share(self, *, team: str, repo: str, guest: str) -> None:
-        """See `Workspaces.share`."""
-        common = await common_dir(repo)
-        async with turn(common):
-            await asyncio.to_thread(sharing.share, common, team, _guest(guest))
-            if sharing.is_ours(common):
-                # The guest could not: that is the repository's own configuration.
-                await worktree_config.switch_on(common, await worktree_config.read(repo))
-
-    async def let_make_worktrees(self, *, repo: str, guest: str, allowed: bool) -> None:
-        """See `Workspaces.let_make_worktrees`."""
-        common = await common_dir(repo)
-        await asyncio.to_thread(sharing.let_make_worktrees, common, _guest(guest), allowed=allowed)
-
-    async def settle(self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool) -> None:
-        """See `Workspaces.settle`."""
-        common = await common_dir(repo)
-        if not sharing.is_ours(common):
-            return
-        async with turn(common, removing=True):
-            known = await survey(common, repo)
-            if path not in known.worktrees:
-                branch = deleted_branch_of(path, known, Names.of(team, agent, self._instance))
-                await self._forget_branch(repo, known, branch, path, discard=discard)
-            await asyncio.to_thread(drop_unused, common)
-            await worktree_config.switch_off_if_unused(common)
-            await asyncio.to_thread(sharing.take_back, common, team, _guest(guest).uid)
-
     async def fork_point(self, path: str) -> ForkPoint:
         """See `Workspaces.fork_point`."""
         return ForkPoint(
@@ -155,15 +121,9 @@ class GitWorkspaces:
         return Guard(self._places.hooks(team, agent))
 
     async def _unguard(self, team: str, agent: str, worktree: Worktree) -> None:
-        """Leave no trace of hooks, and no lock, in a worktree that stays: it is the person's.
-
-        In the repository of somebody else the lock stays. They cannot see the directory, and it would be pruned.
-        """
+        """Leave no trace of hooks, and no lock, in a worktree that stays: it is the person's."""
         async with turn(worktree.common, removing=True):
-            if sharing.is_ours(worktree.common):
-                unlock(worktree.git_dir)
-            else:
-                lock(worktree.git_dir, team, agent)
+            unlock(worktree.git_dir)
             await self._guard(team, agent).take_away(worktree.common)
 
     async def register(self, path: str, profile: str) -> str:
@@ -184,6 +144,9 @@ class GitWorkspaces:
         found = []
         for name in sorted(os.listdir(root)):
             path = os.path.join(root, name)
+            if name == COPY:
+                found += await copies.left(path)
+                continue
             if remains.are_at(self._own(team, name)):
                 found.append(WorkspaceRemoval(path=path, removed=False))
                 continue
@@ -197,6 +160,8 @@ class GitWorkspaces:
         if path != self._places.worktree(team, agent):
             return WorkspaceRemoval(path=path, removed=False)
         own = self._own(team, agent)
+        if agent == COPY:
+            return await copies.remove(own, discard=discard)
         names = Names.of(team, agent, self._instance)
         if not os.path.lexists(own) and not link_on_the_way(own):
             if repo is not None:
@@ -226,11 +191,10 @@ class GitWorkspaces:
                 unlock(worktree.git_dir)
                 await self._give_up(worktree, own, discard=discard)
                 known = await survey(worktree.common, worktree.common)
-                if sharing.is_ours(worktree.common):  # else its owner settles it
-                    if branch in known.branches and not known.holder(branch, own):
-                        # What the branch holds is elsewhere too, or was to be thrown away.
-                        await git(worktree.common, "branch", "-D", branch)
-                    await asyncio.to_thread(drop_unused, worktree.common)
+                if branch in known.branches and not known.holder(branch, own):
+                    # What the branch holds is elsewhere too, or was to be thrown away.
+                    await git(worktree.common, "branch", "-D", branch)
+                await asyncio.to_thread(drop_unused, worktree.common)
                 await self._guard(team, agent).take_away(worktree.common)
         except CorralError as error:
             return WorkspaceRemoval(path=path, removed=not os.path.lexists(own), why=error.message)
@@ -305,18 +269,9 @@ class GitWorkspaces:
                     _unlock_deleted(common, path)
                     await git(repo, "worktree", "remove", path)
                 await guard.take_away(common)
-                if sharing.is_ours(common):
-                    await self._forget_branch(repo, known, branch, path, discard=False)
+                await forget_branch(repo, known, branch, path)
         except (CorralError, OSError) as error:
             log.warning("%s is gone, and git still knows it: %s", path, error)
-
-    @staticmethod
-    async def _forget_branch(repo: str, known: Survey, branch: str, path: str, *, discard: bool) -> None:
-        """Delete the branch of a worktree that is gone, unless it has commits of its own or is in use elsewhere."""
-        if branch not in known.branches or known.holder(branch, path):
-            return
-        if discard or not await commits_nowhere_else(repo, [branch], branch):
-            await git(repo, "branch", "-D", branch)
 
     async def _worktree(self, path: str, repo: str, names: Names, known: Survey, start: str) -> Workspace:
         if link := link_on_the_way(path):
@@ -356,16 +311,9 @@ class GitWorkspaces:
         if force:
             _unlock_deleted(known.common, path)
         there = branch in known.branches
-        if there and (leads_to := await _leads_to(repo, branch)):
-            raise RefusedError(
-                f"the branch {branch} is another name of {leads_to}, so its commits would be made there",
-                f"look who made it so; git -C {repo} symbolic-ref --delete refs/heads/{branch} removes the name alone",
-            )
         source = [path, branch] if there else ["--no-track", "-b", branch, path, start]
-        is_guests = not sharing.is_ours(known.common)
-        settings = _AS_A_GUEST if is_guests else ()
         try:
-            await git(repo, *settings, "worktree", "add", *force, *source, making=True)
+            await git(repo, "worktree", "add", *force, *source, making=True)
         except GitError:
             # A hook that fails lets git make everything and then say no. Nobody has worked there yet.
             with contextlib.suppress(CorralError):
@@ -375,23 +323,7 @@ class GitWorkspaces:
                     await git(repo, "branch", "-D", branch)
             raise
         await note_branch(path, branch)
-        if is_guests and (worktree := await worktree_at(path)) is not None:
-            await self._work_as_a_guest(path, worktree)
         return f"goes on with branch {branch} from last time" if there else ""
-
-    @staticmethod
-    async def _work_as_a_guest(path: str, worktree: Worktree) -> None:
-        """To clean up, make packs and keep logs of branches is the owner's: git would try to, fail, and say so."""
-        sharing.keep(worktree.git_dir)
-        # What is there is gone on with: the log of its HEAD, by which lost commits are found.
-        os.makedirs(os.path.join(worktree.git_dir, "logs"), exist_ok=True)
-        with open(os.path.join(worktree.git_dir, "logs", "HEAD"), "a"):
-            pass
-        try:
-            for setting in _AS_A_GUEST[1::2]:
-                await git(path, "config", "--worktree", *setting.split("="))
-        except GitError as error:
-            log.warning("git may say in %s that it cannot make packs: %s", path, error)
 
     async def _found_again(self, path: str, repo: str, names: Names, known: Survey) -> Workspace:
         """A worktree from last time is used again as it is, work included; anything else is left alone."""
@@ -405,23 +337,6 @@ class GitWorkspaces:
         work = await work_in(path, branch)
         note = f"worktree from last time, with {work}" if work else "worktree from last time"
         return Workspace(path=path, kind="worktree", branch=branch, note=note)
-
-
-async def _leads_to(repo: str, branch: str) -> str:
-    """The ref that a branch is another name of; empty if it is a branch."""
-    try:
-        return (await git(repo, "symbolic-ref", "--quiet", f"refs/heads/{branch}")).strip()
-    except GitError:
-        return ""
-
-
-def _guest(name: str) -> sharing.Guest:
-    """A user of this host, who works in repositories of ours."""
-    try:
-        account = pwd.getpwnam(name)
-    except KeyError:
-        raise NotFoundError(f"there is no user {name} on this host", "see run_as in corral.toml") from None
-    return sharing.Guest(name, account.pw_uid, os.getgrouplist(name, account.pw_gid))
 
 
 def _link(path: str) -> str:

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corral.adapters.git.command import git
-from corral.adapters.git.sharing import is_ours
 from corral.git import GitError
 
 _EXTENSION = "extensions.worktreeConfig"
@@ -90,12 +89,7 @@ async def unset_everywhere(common: str, key: str, value: str) -> None:
 
 
 async def switch_off_if_unused(common: str) -> None:
-    """Unset the extension, if we had set it and no worktree has anything for itself any more.
-
-    In somebody else's repository that is its owner's, who switched it on as well.
-    """
-    if not is_ours(common):
-        return
+    """Unset the extension, if we had set it and no worktree has anything for itself any more."""
     shared, own = os.path.join(common, "config"), os.path.join(common, _FILE)
     if not await _get(common, shared, _OURS) or any(map(os.path.exists, _worktree_files(common))):
         return

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from corral.adapters.git.branches import Names, Survey, guess
 from corral.adapters.git.command import git
 from corral.domain.errors import UnavailableError
+from corral.domain.repository import BRANCHES
 from corral.git import GitError
-from corral.repository import BRANCHES
 
 log = logging.getLogger("corral.keeper")
 

@@ -13,6 +13,7 @@ from corral.adapters.unix_keeper.calling import QUICK_SECONDS, SEND_SECONDS
 from corral.adapters.unix_keeper.checking import CheckCalls
 from corral.adapters.unix_keeper.conversations import ConversationCalls
 from corral.adapters.unix_keeper.dialogs import DialogCalls
+from corral.adapters.unix_keeper.lending import LendingCalls
 from corral.adapters.unix_keeper.merging import MergeCalls
 from corral.adapters.unix_keeper.patience import Patience, Pulse
 from corral.adapters.unix_keeper.recordings import RecordingCalls
@@ -42,7 +43,9 @@ _HELLO_SECONDS = 5.0
 _SLOW_SECONDS = 600.0
 
 
-class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, TypingCalls, SessionCalls, RecordingCalls):
+class KeeperClient(
+    MergeCalls, ConversationCalls, DialogCalls, CheckCalls, TypingCalls, SessionCalls, RecordingCalls, LendingCalls
+):
     """See `ports.keeper.Keeper`."""
 
     def __init__(
@@ -167,27 +170,6 @@ class KeeperClient(MergeCalls, ConversationCalls, DialogCalls, CheckCalls, Typin
             agent=agent,
             path=path,
             repo=repo,
-            discard=discard,
-        )
-
-    async def share_repository(self, *, team: str, repo: str, guest: str) -> None:
-        await self._call(type(None), "share_repository", _SLOW_SECONDS, team=team, repo=repo, guest=guest)
-
-    async def let_make_worktrees(self, *, repo: str, guest: str, allowed: bool) -> None:
-        await self._call(type(None), "let_make_worktrees", _SLOW_SECONDS, repo=repo, guest=guest, allowed=allowed)
-
-    async def settle_repository(
-        self, *, team: str, agent: str, path: str, repo: str, guest: str, discard: bool
-    ) -> None:
-        await self._call(
-            type(None),
-            "settle_repository",
-            _SLOW_SECONDS,
-            team=team,
-            agent=agent,
-            path=path,
-            repo=repo,
-            guest=guest,
             discard=discard,
         )
 

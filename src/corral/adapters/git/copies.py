@@ -1,0 +1,124 @@
+"""A copy of somebody's repository, for agents of another user: made, brought up to date, and removed (ADR 32)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+
+from corral.adapters.git.command import git
+from corral.adapters.git.refs import move, point_head, refs_of
+from corral.adapters.git.work import work_not_handed_in
+from corral.adapters.git.worktrees import turn
+from corral.domain.copies import followed, is_copy
+from corral.domain.errors import CorralError, RefusedError, WrongUseError
+from corral.domain.repository import BRANCHES
+from corral.git import GitError
+from corral.ports.lending import Refs
+from corral.ports.workspace import WorkspaceRemoval
+
+_WHY = "corral: as it is in the repository"
+
+
+async def make(copy: str, object_format: str) -> None:
+    """See `Lending.make_copy`."""
+    if not is_copy(copy):
+        raise WrongUseError(f"{copy} is no place for a copy")
+    if os.path.islink(copy):
+        raise RefusedError(f"{copy} is a symbolic link, and Corral follows none there", "look where it leads")
+    if os.path.isdir(os.path.join(copy, "info")):
+        return
+    # What is there without it is of one who was killed on the way, and has nothing yet.
+    above = os.path.dirname(copy)
+    os.makedirs(copy, mode=0o700, exist_ok=True)
+    # Nothing of a template: what is in this directory git would run.
+    await git(above, "init", "--bare", "--quiet", "--template=", f"--object-format={object_format}", copy)
+    await git(copy, "config", "core.logAllRefUpdates", "true")
+    os.makedirs(os.path.join(copy, "info"), exist_ok=True)
+
+
+async def follow(copy: str, team: str, there: Refs) -> None:
+    """See `Lending.follow`; all objects are in it by now."""
+    async with turn(copy):
+        here = (await refs_of(copy)).refs
+        await _be_shallow(copy, there.shallow)
+        pinned = await _checked_out(copy)
+        # Branches of its own agents are theirs, from when they are there.
+        own = f"refs/heads/{BRANCHES}/{team}/"
+        pinned |= {ref for ref in here if ref.startswith(own)}
+        for step in followed(here, there.refs, pinned):
+            await move(copy, step, _WHY)
+        if there.head:
+            await point_head(copy, there.head)
+
+
+async def left(copy: str) -> list[WorkspaceRemoval]:
+    """The copy as something to be removed, with what is in it and nowhere else: once no worktree is of it any more."""
+    if os.path.islink(copy) or not os.path.isdir(copy):
+        return [WorkspaceRemoval(path=copy, removed=False, why="no copy of a repository", in_the_way=True)]
+    if _has_worktrees(copy):
+        return []
+    return [WorkspaceRemoval(path=copy, removed=False, why=await _work(copy))]
+
+
+async def remove(copy: str, *, discard: bool) -> WorkspaceRemoval:
+    """Remove a copy that has no worktrees, if all of it is in the repository, or if `discard` says so."""
+    if not os.path.lexists(copy):
+        return WorkspaceRemoval(path=copy, removed=False)
+    (found,) = await left(copy) or [WorkspaceRemoval(path=copy, removed=False, why="worktrees are of it")]
+    if found.in_the_way or (found.why and not discard) or _has_worktrees(copy):
+        return found
+    try:
+        await asyncio.to_thread(shutil.rmtree, copy)
+    except OSError as error:
+        problem = f"{os.fsdecode(error.filename or copy)}: {error.strerror}"
+        return WorkspaceRemoval(path=copy, removed=False, why=problem)
+    _remove_if_empty(os.path.dirname(copy))
+    return WorkspaceRemoval(path=copy, removed=True, why=f"discarded {found.why}" if found.why else "")
+
+
+def _remove_if_empty(directory: str) -> None:
+    if not os.listdir(directory):
+        os.rmdir(directory)
+
+
+def _has_worktrees(copy: str) -> bool:
+    try:
+        return bool(os.listdir(os.path.join(copy, "worktrees")))
+    except FileNotFoundError:
+        return False
+
+
+async def _work(copy: str) -> str:
+    try:
+        return await work_not_handed_in(copy)
+    except CorralError as error:
+        return f"contents that cannot be checked ({error.message})"
+
+
+async def _checked_out(copy: str) -> set[str]:
+    listing = await git(copy, "worktree", "list", "--porcelain", "-z")
+    return {line.removeprefix("branch ") for line in listing.split("\0") if line.startswith("branch ")}
+
+
+async def _be_shallow(copy: str, commits: list[str]) -> None:
+    """Have git know of which commits the parents are not there, as they are not in the repository."""
+    path = os.path.join(copy, "shallow")
+    if not commits:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return
+        return
+    text = "".join(f"{commit}\n" for commit in commits)
+
+    def write() -> None:
+        new = f"{path}.lock"
+        with open(new, "x", encoding="ascii") as file:
+            file.write(text)
+        os.replace(new, path)
+
+    try:
+        await asyncio.to_thread(write)
+    except FileExistsError as error:
+        raise GitError(f"{path}.lock is there: another git is at work", "run it again when that is done") from error

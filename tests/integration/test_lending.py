@@ -1,0 +1,450 @@
+"""A repository and a copy of it, with real git on both sides and no keeper between them."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
+
+import pytest
+
+from corral.adapters.git.lending import GitLending
+from corral.adapters.git.work import work_in
+from corral.adapters.git.workspaces import GitWorkspaces
+from corral.adapters.sqlite.store import SqliteStore
+from corral.domain import states
+from corral.domain.copies import COPY
+from corral.domain.errors import CorralError, NotFoundError, RefusedError
+from corral.domain.records import Agent, Team
+from corral.keeper.lending import LendingVerbs
+from corral.places import Places
+from corral.ports.keeper import Keeper
+from corral.ports.lending import LendingGit
+from corral.ports.reports import BranchesMoved, Report
+from corral.service.lending import Lending
+from corral.supervise.keepers import Keepers
+from corral.supervise.registry import Registry
+from tests.support import repos
+from tests.support.records import AGENT, PERSON, TEAM
+from tests.support.waiting import wait_for
+
+_T = TypeVar("_T")
+BRANCH = "corral/shop/bot"
+WHO = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+
+
+class Keeping(LendingVerbs):
+    """What a keeper does of it."""
+
+    def __init__(self, lending: LendingGit) -> None:
+        self._lending = lending
+        self.told = asyncio.Event()
+        self._tell = self._report
+        self.on_report: Callable[[Report], None] = lambda _: None
+
+    async def hello(self) -> object:
+        return object()
+
+    def _report(self, report: Report) -> None:
+        self.told.set()
+        self.on_report(report)
+
+
+class Both:
+    """Two keepers' git, and the daemon's part between them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.repo = repos.make(directory / "repo")
+        self.loop = asyncio.new_event_loop()
+        self.places = Places(str(directory / "owner"), str(directory / "o"))
+        self.owner = Keeping(GitLending(self.places))
+        guests = Places(str(directory / "guest"), str(directory / "g"))
+        self.guest = Keeping(GitLending(guests))
+        self.workspaces = GitWorkspaces(guests, "i1")
+        self.path = Path(guests.worktree("shop", "bot"))
+        self.copy = self.path.parent / COPY
+        self.copy.parent.mkdir(parents=True)
+        self.supervisor: Any = SimpleNamespace()
+        self.lost: list[Callable[[], None]] = []
+        self.directory = directory
+        #: One that does not run is not followed: what is asked for is done, and nothing else.
+        self.state = states.STOPPED
+        #: Since when the team is up.
+        self.since = 0.0
+
+    async def begin(self) -> None:
+        self.store = await SqliteStore.open(str(self.directory / "corral.db"))
+        self.registry = Registry(self.store, lambda: 0.0, str(self.directory / "at-rest"))
+        self.supervisor.keepers = Keepers(self.registry, self._connect, self._told, lambda *_: None, shared=True)
+        self.lending = Lending(self.registry, self.supervisor, "i1")
+
+    async def replace_keepers(self) -> None:
+        """Both are others now."""
+        await self.unwatch()
+        self.owner, self.guest = Keeping(self.owner._lending), Keeping(self.guest._lending)
+        for tell in self.lost:
+            tell()
+
+    async def unwatch(self) -> None:
+        """As keepers do that end, or whose team is taken down."""
+        self.owner._lending.watch_no_more("shop")
+        self.guest._lending.watch_no_more("shop")
+
+    async def _connect(self, user: str, on_report: Callable[[Report], None], on_lost: Callable[[], None]) -> Keeper:
+        keeper = {"ann": self.owner, "bot": self.guest}[user]
+        keeper.on_report = on_report
+        self.lost.append(on_lost)
+        return cast("Keeper", keeper)
+
+    def _told(self, report: Report) -> None:
+        assert isinstance(report, BranchesMoved)
+        self.supervisor.on_branches(report.team)
+
+    async def up(self) -> tuple[Team, Agent]:
+        """The team, with an agent of another user in it."""
+        team = replace(TEAM, user="ann", agent_users=("bot",), repo=str(self.repo), created_at=self.since)
+        agent = replace(
+            AGENT, name="bot", run_as="bot", workspace_kind="worktree", workspace=str(self.path), state=self.state
+        )
+        if team not in self.registry.teams.values():
+            await self.registry.commit(PERSON, teams=[team], agents=[agent])
+        return team, agent
+
+    async def end(self) -> None:
+        self.lending.end()
+        await self.unwatch()
+        await self.store.close()
+
+    def git(self, where: Path, *words: str, check: bool = True) -> str:
+        done = subprocess.run(["git", *WHO, *words], cwd=where, check=False, capture_output=True, text=True)
+        assert done.returncode == 0 or not check, done.stderr
+        return done.stdout.strip()
+
+    def commit(self, where: Path, file: str) -> str:
+        (where / file).write_text(file)
+        self.git(where, "add", file)
+        self.git(where, "commit", "--quiet", "--message", file)
+        return self.git(where, "rev-parse", "HEAD")
+
+    def do(self, work: Coroutine[Any, Any, _T]) -> _T:
+        return self.loop.run_until_complete(asyncio.wait_for(work, 60))
+
+    def bring(self) -> None:
+        self.do(self._do(self.lending.exchange))
+
+    def hand_in(self, tip: str) -> None:
+        """Whatever its branch is at: it comes from somebody who may have had git write anything there."""
+        (self.copy / "refs" / "heads" / BRANCH).parent.mkdir(parents=True, exist_ok=True)
+        (self.copy / "refs" / "heads" / BRANCH).write_text(f"{tip}\n")
+        self.do(self._do(self.lending.hand_in))
+
+    async def _do(self, act: Callable[[Team, Agent], Awaitable[None]]) -> None:
+        await act(*await self.up())
+
+    async def made(self) -> None:
+        self.lending.made(*await self.up())
+
+    def told(self) -> list[str]:
+        """What was said of it in the journal."""
+        seen = self.do(self.store.events(agent="bot", named=["agent.degraded"]))
+        return [str(event.data["reason"]) for event in seen]
+
+    def until(self, there: Callable[[], bool]) -> None:
+        """Wait for what happens in the background."""
+        self.do(asyncio.to_thread(wait_for, there, what="the other one has it"))
+
+    def worktree(self) -> Path:
+        self.bring()
+        self.do(
+            self.workspaces.prepare(team="shop", agent="bot", kind="worktree", path=str(self.path), repo=str(self.copy))
+        )
+        return self.path
+
+    def work(self) -> str:
+        return self.do(work_in(str(self.path), BRANCH))
+
+    def branch(self, name: str = BRANCH) -> str:
+        return self.git(self.repo, "rev-parse", "--verify", "--quiet", f"refs/heads/{name}", check=False)
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Iterator[Both]:
+    scene = Both(tmp_path)
+    scene.do(scene.begin())
+    yield scene
+    scene.do(scene.end())
+    scene.loop.close()
+
+
+def test_what_one_commits_comes_into_the_repository_and_what_is_new_there_comes_back(both: Both) -> None:
+    worktree = both.worktree()
+    assert both.git(worktree, "rev-parse", "HEAD") == both.git(both.repo, "rev-parse", "HEAD")
+    tip = both.commit(worktree, "one")
+    assert both.work() == "1 commit that is nowhere else"
+    both.hand_in(tip)
+    assert both.branch() == tip
+    both.git(both.repo, "merge", "--quiet", "--no-ff", "--message", "merged", BRANCH)
+    both.bring()
+    for name in ("main", "refs/corral/theirs/heads/main"):
+        assert both.git(worktree, "rev-parse", name) == both.git(both.repo, "rev-parse", "main")
+    assert both.git(worktree, "rev-parse", "HEAD") == tip, "its own branch is where it left it"
+    assert both.work() == "", "all of it is on main"
+    assert both.git(both.repo, "fsck", "--strict", "--no-dangling") == ""
+    assert os.listdir(both.places.incoming) == []
+
+
+def test_what_it_rewrites_takes_the_place_of_what_it_handed_in_and_of_nothing_else(both: Both) -> None:
+    worktree = both.worktree()
+    both.hand_in(both.commit(worktree, "one"))
+    both.git(worktree, "commit", "--quiet", "--amend", "--message", "better")
+    tip = both.git(worktree, "rev-parse", "HEAD")
+    both.hand_in(tip)
+    assert both.branch() == tip
+    # She works on it as well, while nobody has it checked out.
+    both.git(both.repo, "switch", "--quiet", BRANCH)
+    with pytest.raises(RefusedError, match="is checked out in"):
+        both.hand_in(both.commit(worktree, "two"))
+    hers = both.commit(both.repo, "hers")
+    both.git(both.repo, "switch", "--quiet", "main")
+    with pytest.raises(RefusedError, match="has commits that bot has not"):
+        both.hand_in(both.git(worktree, "rev-parse", "HEAD"))
+    assert both.branch() == hers
+    both.bring()
+    both.git(worktree, "merge", "--quiet", "--message", "both", f"refs/corral/theirs/heads/{BRANCH}")
+    both.hand_in(both.git(worktree, "rev-parse", "HEAD"))
+    assert both.git(both.repo, "merge-base", "--is-ancestor", hers, BRANCH) == ""
+
+
+def _without_a_blob(both: Both, worktree: Path) -> str:
+    blob = both.git(worktree, "rev-parse", "HEAD:one")
+    (both.copy / "objects" / blob[:2] / blob[2:]).unlink()
+    return both.git(worktree, "rev-parse", "HEAD")
+
+
+def _with_other_content(both: Both, worktree: Path) -> str:
+    """The object of a file has what another object should have."""
+    blob, other = both.git(worktree, "rev-parse", "HEAD:one"), both.git(worktree, "rev-parse", "HEAD^{tree}")
+    path = both.copy / "objects" / blob[:2] / blob[2:]
+    path.unlink()
+    path.write_bytes((both.copy / "objects" / other[:2] / other[2:]).read_bytes())
+    return both.git(worktree, "rev-parse", "HEAD")
+
+
+def _with_a_tree_that_leads_into_git(both: Both, worktree: Path) -> str:
+    blob = both.git(worktree, "rev-parse", "HEAD:one")
+    (both.copy / "evil").write_bytes(b"100644 .git\0" + bytes.fromhex(blob))
+    tree = both.git(worktree, "hash-object", "-t", "tree", "-w", "--literally", str(both.copy / "evil"))
+    return both.git(worktree, "commit-tree", "-m", "x", tree)
+
+
+def _with_a_submodule_that_is_a_command(both: Both, worktree: Path) -> str:
+    (worktree / ".gitmodules").write_text('[submodule "x"]\npath = x\nurl = -u./payload\n')
+    both.git(worktree, "add", ".gitmodules")
+    both.git(worktree, "commit", "--quiet", "--message", "evil")
+    return both.git(worktree, "rev-parse", "HEAD")
+
+
+def _a_file(both: Both, worktree: Path) -> str:
+    return both.git(worktree, "rev-parse", "HEAD:one")
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        _without_a_blob,
+        _with_other_content,
+        _with_a_tree_that_leads_into_git,
+        _with_a_submodule_that_is_a_command,
+        _a_file,
+    ],
+)
+def test_what_is_not_whole_or_not_as_git_wants_it_does_not_come_in(
+    both: Both, forged: Callable[[Both, Path], str]
+) -> None:
+    worktree = both.worktree()
+    both.commit(worktree, "one")
+    before = both.git(both.repo, "count-objects", "-v")
+    with pytest.raises(CorralError):
+        both.hand_in(forged(both, worktree))
+    assert both.branch() == ""
+    assert both.git(both.repo, "count-objects", "-v") == before, "nothing of it"
+    assert os.listdir(both.places.incoming) == []
+
+
+def test_a_branch_that_is_changed_in_the_copy_is_left_as_it_is_there_and_counts_as_work(both: Both) -> None:
+    both.git(both.repo, "branch", "old")
+    worktree = both.worktree()
+    both.git(worktree, "branch", "-D", "old")
+    both.git(worktree, "switch", "--quiet", "main")
+    mine = both.commit(worktree, "mine")
+    both.git(worktree, "switch", "--quiet", BRANCH)
+    both.git(worktree, "branch", "feature/x", BRANCH)
+    hers = both.commit(both.repo, "hers")
+    both.git(both.repo, "branch", "feature")
+    both.bring()
+    assert both.git(worktree, "rev-parse", "main") == mine
+    assert both.git(worktree, "rev-parse", "refs/corral/theirs/heads/main") == hers
+    branches = both.git(worktree, "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+    assert branches == [BRANCH, "feature/x", "main"], "old was deleted there, and feature has no place"
+    assert both.work() == "1 commit that is nowhere else", "it goes with the copy, whatever branch it is on"
+
+
+def test_a_stash_goes_with_the_copy_so_it_is_work(both: Both) -> None:
+    worktree = both.worktree()
+    assert both.work() == ""
+    (worktree / "README.md").write_text("later")
+    both.git(worktree, "stash")
+    assert both.work() == "2 commits that are nowhere else"
+
+
+def test_a_branch_takes_the_place_of_branches_below_it_and_the_other_way_round(both: Both) -> None:
+    both.git(both.repo, "branch", "a/b")
+    both.git(both.repo, "branch", "c")
+    both.bring()
+    for words in (("-D", "a/b"), ("a",), ("-D", "c"), ("c/d",)):
+        both.git(both.repo, "branch", *words)
+    both.bring()
+    listing = both.git(both.copy, "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+    assert listing == ["a", "c/d", "main"]
+
+
+def test_a_copy_goes_when_nothing_is_in_it_alone(both: Both) -> None:
+    worktree = both.worktree()
+
+    def inspected() -> dict[str, str]:
+        return {Path(one.path).name: one.why for one in both.do(both.workspaces.inspect("shop"))}
+
+    def removed(agent: str, *, discard: bool = False) -> str:
+        path = str(both.path.parent / agent)
+        done = both.do(
+            both.workspaces.remove(team="shop", agent=agent, path=path, repo=str(both.copy), discard=discard)
+        )
+        return done.why if done.removed else f"kept: {done.why}"
+
+    assert inspected() == {"bot": ""}
+    assert removed(COPY) == "kept: worktrees are of it"
+    both.git(worktree, "branch", "mine", both.commit(worktree, "one"))
+    both.git(worktree, "reset", "--quiet", "--hard", "HEAD~")
+    assert removed("bot").startswith("kept: 1 commit"), "the branch goes with the copy"
+    both.git(worktree, "worktree", "remove", "--force", "--force", str(worktree))
+    assert inspected() == {COPY: "1 commit that is nowhere else"}
+    assert removed(COPY).startswith("kept: 1 commit")
+    assert removed(COPY, discard=True).startswith("discarded 1 commit")
+    assert not both.copy.parent.exists()
+
+
+@pytest.mark.parametrize("kind", ["bare", "detached", "sha256", "shallow", "dirty"])
+def test_repositories_of_every_kind_are_lent(both: Both, kind: str, tmp_path: Path) -> None:
+    if kind == "bare":
+        both.repo = repos.make(tmp_path / "other", "bare")
+    elif kind == "dirty":
+        both.repo = repos.make(tmp_path / "other", "dirty")
+    elif kind == "detached":
+        both.git(both.repo, "switch", "--quiet", "--detach")
+    elif kind == "sha256":
+        both.repo = tmp_path / "other"
+        both.git(tmp_path, "init", "--quiet", "--object-format=sha256", "other")
+        both.commit(both.repo, "begin")
+    else:
+        both.commit(both.repo, "second")
+        both.git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{both.repo}", "other")
+        both.repo = tmp_path / "other"
+    worktree = both.worktree()
+    tip = both.commit(worktree, "one")
+    both.hand_in(tip)
+    assert both.branch() == tip
+    assert both.git(worktree, "log", "--format=%H") == both.git(both.repo, "log", "--format=%H", BRANCH)
+    assert both.work() == "1 commit that is nowhere else"
+
+
+def test_that_a_branch_moves_is_told_also_of_one_in_a_new_directory(both: Both) -> None:
+    async def scene() -> None:
+        await both.owner.watch_branches(team="shop", directory=str(both.repo))
+        for words in (("branch", "one"), ("branch", "deep/er/two"), ("branch", "-f", "deep/er/two", "one")):
+            both.owner.told.clear()
+            if words[1] == "-f":
+                await asyncio.to_thread(both.git, both.repo, "commit", "--quiet", "--allow-empty", "--message=x")
+            await asyncio.to_thread(both.git, both.repo, *words)
+            await asyncio.wait_for(both.owner.told.wait(), 20)
+        both.owner._lending.watch_no_more("shop")
+
+    both.do(scene())
+
+
+def test_a_pack_that_is_not_under_way_is_told_and_one_that_was_dropped_leaves_nothing(both: Both) -> None:
+    async def scene() -> None:
+        with pytest.raises(NotFoundError):
+            await both.owner.read_pack("nothing")
+        pack = await both.owner.receive_pack(directory=str(both.repo), apart=True)
+        await both.owner.write_pack(pack, b"PACK")
+        await both.owner.drop_pack(pack)
+        assert os.listdir(both.places.incoming) == []
+        with pytest.raises(NotFoundError):
+            await both.owner.write_pack(pack, b"x")
+
+    both.do(scene())
+
+
+def test_what_cannot_come_in_is_told_once_and_forgotten_when_it_can(both: Both) -> None:
+    worktree = both.worktree()
+    both.git(both.repo, "switch", "--quiet", "--create", BRANCH)
+    tip = both.commit(worktree, "one")
+    for _ in range(2):
+        both.bring()
+    (reason,) = both.told()
+    assert f"{BRANCH} is checked out in {both.repo}" in reason
+    with pytest.raises(RefusedError, match="what bot committed did not come in"):
+        both.hand_in(tip)
+    # It is not so any more, because it takes it back.
+    both.git(worktree, "reset", "--quiet", "--hard", "HEAD~")
+    both.hand_in(both.git(worktree, "rev-parse", "HEAD"))
+    both.git(both.repo, "switch", "--quiet", "main")
+    both.hand_in(tip)
+    assert both.branch() == tip
+
+
+def test_both_follow_each_other_while_an_agent_runs_also_tags_and_branches_of_others(both: Both) -> None:
+    both.state = states.RUNNING
+    worktree = both.worktree()
+    tip = both.commit(worktree, "one")
+    both.until(lambda: both.branch() == tip)
+    for words in (("tag", "v1"), ("update-ref", "refs/remotes/origin/main", "main"), ("branch", "more")):
+        both.git(both.repo, *words)
+        name = words[1]
+        both.until(lambda: both.git(worktree, "rev-parse", "--verify", "--quiet", name, check=False) != "")  # noqa: B023
+
+
+def test_one_that_has_not_started_yet_is_followed_from_when_it_has_a_worktree(both: Both) -> None:
+    both.state = states.PENDING
+    worktree = both.worktree()
+    assert both.branch() == ""
+    both.do(both.made())
+    both.until(lambda: both.branch() == both.branch("main"))
+    tip = both.commit(worktree, "one")
+    both.until(lambda: both.branch() == tip)
+
+
+def test_a_team_that_is_down_and_up_again_is_followed_again(both: Both) -> None:
+    both.state = states.RUNNING
+    worktree = both.worktree()
+    team, agent = both.do(both.up())
+    both.do(both.unwatch())
+    both.do(both.registry.commit(PERSON, drop_agents=[agent.key], drop_teams=[team.name]))
+    both.since += 1
+    both.bring()
+    tip = both.commit(worktree, "one")
+    both.until(lambda: both.branch() == tip)
+
+
+def test_keepers_that_come_in_the_place_of_others_are_asked_to_tell(both: Both) -> None:
+    both.state = states.RUNNING
+    worktree = both.worktree()
+    both.do(both.replace_keepers())
+    tip = both.commit(worktree, "one")
+    both.bring()
+    assert both.branch() == tip
+    tip = both.commit(worktree, "two")
+    both.until(lambda: both.branch() == tip)
