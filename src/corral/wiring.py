@@ -365,6 +365,7 @@ async def _keeper(
 
     containment = await choose(places, instance)
     log.info("containment: %s%s", containment.level, f" ({containment.why})" if containment.why else "")
+    lending = GitLending(places)
     tools = HostTools(
         runtime=lambda team, listener: TmuxRuntime(
             team=team,
@@ -399,7 +400,7 @@ async def _keeper(
         programs=confining.programs(places.home),
         workspaces=GitWorkspaces(places, instance, None if daemon_user is None else Places(HOME, RUNTIME)),
         merges=GitMerges(places),
-        lending=GitLending(places),
+        lending=lending,
         bystanders=lambda team, directories, asking: bystanders.living_in(
             directories, team_markers(instance, team), asking
         ),
@@ -428,6 +429,7 @@ async def _keeper(
     # On a shared server the directory of the socket is what keeps others out, and the daemon is not of our group.
     listening = listen(path, mode=0o600 if daemon_user is None else 0o666)
     log.info("serving %s", path)
+    lending.begin()
     identity = hosting.identity(path)
     watching = asyncio.get_running_loop().create_task(
         hosting.when_gone(path, identity, service.done.set), name="watch the socket"
@@ -435,5 +437,6 @@ async def _keeper(
     caller = None if daemon_user is None else user_id(daemon_user)
     await KeeperServer(service, caller).serve(listening, lambda: hosting.say_ready(ready_fd), BACKLOG)
     watching.cancel()
+    lending.end()
     hosting.unlink_own(path, identity)
     log.info("ended")

@@ -374,6 +374,23 @@ def test_that_a_branch_moves_is_told_also_of_one_in_a_new_directory(both: Both) 
     both.do(scene())
 
 
+def test_what_a_keeper_that_was_killed_had_taken_in_is_removed_by_the_next_one(both: Both) -> None:
+    async def scene() -> None:
+        await both.owner.receive_pack(directory=str(both.repo), apart=True)
+        killed = both.owner._lending
+        assert len(os.listdir(both.places.incoming)) == 1
+        following = GitLending(both.places)
+        following.begin()
+        assert not os.path.exists(both.places.incoming)
+        await following.receive_pack(str(both.repo), apart=True)
+        following.end()
+        assert os.listdir(both.places.incoming) == [], "one that ends in order leaves nothing either"
+        assert isinstance(killed, GitLending)
+        killed.end()
+
+    both.do(scene())
+
+
 def test_a_pack_that_is_not_under_way_is_told_and_one_that_was_dropped_leaves_nothing(both: Both) -> None:
     async def scene() -> None:
         with pytest.raises(NotFoundError):

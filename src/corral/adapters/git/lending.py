@@ -28,6 +28,14 @@ class GitLending:
         self.receive_pack, self.write_pack, self.drop_pack = self._packs.receive, self._packs.write, self._packs.drop
         self.refs, self.make_copy, self.settle_branch = refs.refs_of, copies.make, self._handed_in.settle
 
+    def begin(self) -> None:
+        """There is no other keeper of this user: what one that was killed has left on the way is removed."""
+        self._packs.clear()
+
+    def end(self) -> None:
+        """Leave nothing that is under way."""
+        self._packs.end()
+
     async def follow(self, copy: str, team: str, there: Refs, pack: str) -> None:
         if pack:
             await self._packs.received(pack)

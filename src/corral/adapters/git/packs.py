@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import secrets
 import shutil
@@ -18,6 +19,8 @@ from corral.adapters.git.refs import is_hash
 from corral.adapters.git.worktrees import common_dir
 from corral.domain.errors import CorralError, NotFoundError, RefusedError, WrongUseError
 from corral.ports.lending import PIECE_BYTES
+
+log = logging.getLogger("corral.keeper")
 
 #: Of a pack that comes from another user, so much is taken.
 _LARGEST = 1 << 30
@@ -34,6 +37,20 @@ class Packs:
     def __init__(self, apart: str) -> None:
         self._apart = apart
         self._packs: dict[str, _Pack] = {}
+
+    def clear(self) -> None:
+        """Remove what is apart. Only before anything is under way."""
+        try:
+            shutil.rmtree(self._apart)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            log.warning("what came in earlier stays in %s: %s", self._apart, error)
+
+    def end(self) -> None:
+        """Give up all that are under way."""
+        while self._packs:
+            self._packs.popitem()[1].end()
 
     async def send(self, directory: str, want: Sequence[str], have: Collection[str]) -> str:
         """See `Lending.send_pack`."""
