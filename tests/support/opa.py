@@ -1,14 +1,15 @@
 """A real OPA server, with the files of a policy.
 
-Taken from PATH, or from a cache outside of the repository. With `CORRAL_OPA=require` in the environment it is built
-there with Go from its module, once, which takes some minutes, and it is a failure if that cannot be done; without it
-the tests are skipped where there is none, and say so.
+Taken from PATH, or from a cache outside of the repository. With `CORRAL_OPA=build` or `require` in the environment it
+is built there with Go from its module, once, which takes some minutes; with `require` it is a failure if that cannot be
+done. Else the tests are skipped where there is none, and say so.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
 import pwd
 import shutil
@@ -38,17 +39,21 @@ def program() -> str:
     with open(cache / f"{place.name}.lock", "w") as lock:
         # Tests run side by side, and in several checkouts.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (place / "opa").exists():
-            if not _is_required():
-                pytest.skip("there is no opa on PATH; CORRAL_OPA=require builds one with Go")
-            _build(place)
+        if not (place / "opa").exists() and (why := _not_built(place)):
+            if os.environ.get("CORRAL_OPA") == "require":
+                pytest.fail(why)
+            pytest.skip(why)
     return str(place / "opa")
 
 
-def _build(place: Path) -> None:
+@functools.cache
+def _not_built(place: Path) -> str:
+    """Why there is none even now; empty if it has been built."""
     go = shutil.which("go")
+    if os.environ.get("CORRAL_OPA") not in ("build", "require"):
+        return "there is no opa on PATH; CORRAL_OPA=build builds one with Go"
     if go is None:
-        pytest.fail("there is neither an opa nor a go on PATH")
+        return "there is neither an opa nor a go on PATH"
     work = place / "work"
     own = {"GOPATH": str(work / "path"), "GOCACHE": str(work / "cache")}
     environment = {**own, **os.environ, "GOBIN": str(work / "bin"), "GOFLAGS": "-modcacherw"}
@@ -65,14 +70,13 @@ def _build(place: Path) -> None:
             check=False,
         )
         if done.returncode != 0:
-            pytest.fail(f"opa {VERSION} could not be built: {done.stderr.strip().splitlines()[-1:]}")
+            return f"opa {VERSION} could not be built: {done.stderr.strip().splitlines()[-1:]}"
         (work / "bin" / "opa").rename(place / "opa")
+        return ""
+    except subprocess.TimeoutExpired:
+        return f"opa {VERSION} could not be built within {_BUILD_SECONDS} s"
     finally:
         shutil.rmtree(work, ignore_errors=True)
-
-
-def _is_required() -> bool:
-    return os.environ.get("CORRAL_OPA") == "require"
 
 
 @contextlib.contextmanager
