@@ -144,6 +144,10 @@ class Both:
     async def _do(self, act: Callable[[Team, Agent], Awaitable[None]]) -> None:
         await act(*await self.up())
 
+    async def forget(self) -> None:
+        """The team is down."""
+        await self.registry.commit(PERSON, drop_agents=[("shop", "bot")], drop_teams=["shop"])
+
     async def made(self) -> None:
         self.lending.made(*await self.up())
 
@@ -336,6 +340,20 @@ def test_a_copy_goes_when_nothing_is_in_it_alone(both: Both) -> None:
     assert not both.copy.parent.exists()
 
 
+def test_a_copy_of_another_repository_stays_for_the_work_in_it_and_else_makes_room(both: Both, tmp_path: Path) -> None:
+    worktree = both.worktree()
+    both.hand_in(both.commit(worktree, "one"))
+    first, both.repo = both.repo, repos.make(tmp_path / "other", "bare")
+    both.do(both.forget())
+    with pytest.raises(RefusedError, match=r"is a copy of .*, with work in it, and not of"):
+        both.bring()
+    assert both.git(both.copy, "rev-parse", "main") == both.git(first, "rev-parse", "main")
+    both.git(worktree, "worktree", "remove", "--force", "--force", str(worktree))
+    both.git(both.copy, "branch", "-D", BRANCH)
+    both.bring()
+    assert both.git(both.copy, "rev-parse", "main") == both.git(both.repo, "rev-parse", "main")
+
+
 @pytest.mark.parametrize("kind", ["bare", "detached", "sha256", "shallow", "dirty"])
 def test_repositories_of_every_kind_are_lent(both: Both, kind: str, tmp_path: Path) -> None:
     if kind == "bare":
@@ -447,9 +465,8 @@ def test_one_that_has_not_started_yet_is_followed_from_when_it_has_a_worktree(bo
 def test_a_team_that_is_down_and_up_again_is_followed_again(both: Both) -> None:
     both.state = states.RUNNING
     worktree = both.worktree()
-    team, agent = both.do(both.up())
     both.do(both.unwatch())
-    both.do(both.registry.commit(PERSON, drop_agents=[agent.key], drop_teams=[team.name]))
+    both.do(both.forget())
     both.since += 1
     both.bring()
     tip = both.commit(worktree, "one")

@@ -17,8 +17,8 @@ class LendingVerbs:
     async def refs(self, directory: str) -> Refs:
         return await self._lending.refs(directory)
 
-    async def make_copy(self, *, copy: str, object_format: str) -> None:
-        await self._lending.make_copy(copy, object_format)
+    async def make_copy(self, *, copy: str, of: str, object_format: str) -> None:
+        await self._lending.make_copy(copy, of, object_format)
 
     async def follow(self, *, copy: str, team: str, there: Refs, pack: str) -> None:
         await self._lending.follow(copy, team, there, pack)

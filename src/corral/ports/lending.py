@@ -26,6 +26,8 @@ class Refs(Record, frozen=True):
     head: str = ""
     #: Commits whose parents it does not have.
     shallow: list[str] = msgspec.field(default_factory=list)
+    #: The directory that git keeps it in, as it really is.
+    common: str = ""
     #: "sha1" or "sha256".
     object_format: str = "sha1"
 
@@ -36,7 +38,7 @@ class LendingGit(Protocol):
     async def refs(self, directory: str) -> Refs:
         """See `Lending.refs`."""
 
-    async def make_copy(self, copy: str, object_format: str) -> None:
+    async def make_copy(self, copy: str, of: str, object_format: str) -> None:
         """See `Lending.make_copy`."""
 
     async def follow(self, copy: str, team: str, there: Refs, pack: str) -> None:
@@ -76,8 +78,11 @@ class Lending(Protocol):
     async def refs(self, directory: str) -> Refs:
         """What the repository at `directory` has."""
 
-    async def make_copy(self, *, copy: str, object_format: str) -> None:
-        """Have a copy there, if only an empty one."""
+    async def make_copy(self, *, copy: str, of: str, object_format: str) -> None:
+        """Have a copy there of the repository with the git directory `of`, if only an empty one.
+
+        `RefusedError` if there is one of another repository, with work in it.
+        """
 
     async def follow(self, *, copy: str, team: str, there: Refs, pack: str) -> None:
         """Have the copy be as the repository is, after the pack that was received for it, if one is named.

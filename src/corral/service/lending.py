@@ -12,6 +12,8 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from weakref import WeakValueDictionary
 
+import msgspec
+
 from corral.background import Background
 from corral.domain.copies import branch_of, brought, copy_beside, guest_of, lent
 from corral.domain.errors import CorralError, RefusedError
@@ -165,7 +167,7 @@ class Lending:
         owners = await self._keepers.of_user(team.user).open()
         guests = await self._keepers.of_user(guest).open()
         there = await owners.refs(repo)
-        await guests.make_copy(copy=copy, object_format=there.object_format)
+        await guests.make_copy(copy=copy, of=there.common, object_format=there.object_format)
         here = (await guests.refs(copy)).refs
         if await self._hand_in(team, repo, guest, copy, (owners, guests), here=here, there=there.refs):
             there = await owners.refs(repo)
@@ -220,7 +222,7 @@ class Lending:
         await guests.follow(
             copy=copy,
             team=team,
-            there=Refs(refs=theirs, head=there.head, shallow=there.shallow, object_format=there.object_format),
+            there=msgspec.structs.replace(there, refs=theirs),
             pack=pack,
         )
 

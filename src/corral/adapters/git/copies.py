@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import os
 import shutil
+from shlex import quote
 
 from corral.adapters.git.command import git
 from corral.adapters.git.refs import move, point_head, refs_of
@@ -18,23 +20,43 @@ from corral.ports.lending import Refs
 from corral.ports.workspace import WorkspaceRemoval
 
 _WHY = "corral: as it is in the repository"
+#: Of which repository it is, in its configuration.
+_OF = "corral.copyOf"
 
 
-async def make(copy: str, object_format: str) -> None:
+async def make(copy: str, of: str, object_format: str) -> None:
     """See `Lending.make_copy`."""
     if not is_copy(copy):
         raise WrongUseError(f"{copy} is no place for a copy")
     if os.path.islink(copy):
         raise RefusedError(f"{copy} is a symbolic link, and Corral follows none there", "look where it leads")
     if os.path.isdir(os.path.join(copy, "info")):
-        return
+        if await _is_of(copy, of):
+            return
+        await asyncio.to_thread(shutil.rmtree, copy)
     # What is there without it is of one who was killed on the way, and has nothing yet.
     above = os.path.dirname(copy)
     os.makedirs(copy, mode=0o700, exist_ok=True)
     # Nothing of a template: what is in this directory git would run.
     await git(above, "init", "--bare", "--quiet", "--template=", f"--object-format={object_format}", copy)
     await git(copy, "config", "core.logAllRefUpdates", "true")
+    await git(copy, "config", _OF, of)
     os.makedirs(os.path.join(copy, "info"), exist_ok=True)
+
+
+async def _is_of(copy: str, of: str) -> bool:
+    """Whether it is a copy of this repository. If of another, it may go: else it is refused with what is in it."""
+    said = (await git(copy, "config", "--default", "", "--get", _OF)).strip()
+    if said == of:
+        return True
+    if _has_worktrees(copy) or await _work(copy):
+        renamed = f"sudo -u {getpass.getuser()} git -C {quote(copy)} config {_OF} {quote(of)}"
+        raise RefusedError(
+            f"{copy} is a copy of {said or 'another repository'}, with work in it, and not of {of}",
+            "bring the team up with the old repository, which hands in what is committed; or corral down --discard, if "
+            f"nobody needs that work. If this is the same one in another place: {renamed}",
+        )
+    return False
 
 
 async def follow(copy: str, team: str, there: Refs) -> None:

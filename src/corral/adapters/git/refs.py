@@ -32,10 +32,12 @@ async def refs_of(directory: str) -> Refs:
             f"{directory} has {len(refs):,} branches and tags, and no more than {_MOST:,} can be copied",
             "delete some that nobody needs, or leave run_as out of corral.toml",
         )
+    common = await common_dir(directory)
     return Refs(
         refs=refs,
         head=await _head(directory),
-        shallow=_shallow(await common_dir(directory)),
+        shallow=_shallow(common),
+        common=common,
         object_format=(await git(directory, "rev-parse", "--show-object-format")).strip(),
     )
 

@@ -15,8 +15,8 @@ class LendingCalls(Calls):
     async def refs(self, directory: str) -> Refs:
         return await self._call(Refs, "refs", _SECONDS, directory=directory)
 
-    async def make_copy(self, *, copy: str, object_format: str) -> None:
-        await self._call(type(None), "make_copy", _SECONDS, copy=copy, object_format=object_format)
+    async def make_copy(self, *, copy: str, of: str, object_format: str) -> None:
+        await self._call(type(None), "make_copy", _SECONDS, copy=copy, of=of, object_format=object_format)
 
     async def follow(self, *, copy: str, team: str, there: Refs, pack: str) -> None:
         await self._call(type(None), "follow", _SECONDS, copy=copy, team=team, there=there, pack=pack)
