@@ -27,6 +27,8 @@ _FINALS = frozenset("@ABCDEFGHIJKLMPSTXZ`abdefgmrsu")
 #: Private modes that change what is seen: the cursor, wrapping, the origin, the other screen, whole pictures.
 _MODES = frozenset(("5", "6", "7", "12", "25", "47", "1047", "1048", "1049", "2026"))
 _SHORT = frozenset("78DEMH")
+#: A letter that is repeated more often than any screen is wide keeps some terminals busy for minutes.
+_REPEATED_DIGITS = 4
 #: No sequence that is let through is longer; what goes on without an end is dropped.
 _LONGEST = 4096
 
@@ -67,8 +69,10 @@ def _harmless(found: "re.Match[str]") -> str:
         return ""
     if final in "hl":
         if not parameters.startswith("?"):
-            return found[0] if parameters in ("4", "20") else ""
+            return found[0] if parameters == "4" else ""  # 20 changes what Return sends
         kept = [mode for mode in parameters[1:].split(";") if mode in _MODES]
         return f"\x1b[?{';'.join(kept)}{final}" if kept else ""
+    if final == "b" and len(parameters) > _REPEATED_DIGITS:
+        return ""
     # With a sign in front it is another sequence: `CSI > c` asks who the terminal is.
     return found[0] if final in _FINALS and not parameters.startswith(("?", ">", "<", "=")) else ""

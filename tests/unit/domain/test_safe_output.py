@@ -14,6 +14,7 @@ from corral.domain.safe_output import SafeOutput
         "\x1b[?25l\x1b[?25h\x1b[?1049h\x1b[?1049l",
         "\x1b7\x1b8\x1b(B\x1b(0",
         "\x1b[38;5;196m\x1b[48:2::1:2:3m",
+        "\x1b[4h-\x1b[79b\x1b[4l",
     ],
 )
 def test_what_paints_is_shown(output: str) -> None:
@@ -44,6 +45,8 @@ def test_what_paints_is_shown(output: str) -> None:
         "\x1b]0;cut off by another\x1b[6n",
         "\x1b[!p",
         "\x1b[1$p",
+        "\x1b[20h",
+        "\x1b[999999999b",
     ],
 )
 @pytest.mark.parametrize("whole", [True, False])
