@@ -345,3 +345,18 @@ def test_a_shell_of_its_own_name_is_quoted_nowhere(server: None, ann: User, repo
     wait_for(lambda: branch(ann, repo) == tip, what="it was handed in")
     assert not os.path.exists("/tmp/evil")
     assert down(ann, "shop", "--discard")["clean"]
+
+
+def test_leases_of_the_repository_hold_in_its_copy(server: None, ann: User, repo: Path) -> None:
+    up(ann, repo)
+    agent(ann, "api", "corral lease acquire src/")
+    done = agent(ann, "builder", f"mkdir src && echo x >src/x && git add src/x && git {WHO} commit -m x", check=False)
+    assert (done.returncode, "shop/api" in done.stdout + done.stderr) == (1, True), done
+    agent(ann, "builder", f"git {FREE} {WHO} commit -m x")
+    done = agent(ann, "builder", "corral merge submit", check=False)
+    assert (done.returncode, "shop/api" in done.stdout + done.stderr) == (4, True), done
+    # The other way round as well.
+    agent(ann, "builder", "corral lease acquire docs/")
+    done = agent(ann, "api", f"mkdir docs && echo x >docs/x && git add docs/x && git {WHO} commit -m x", check=False)
+    assert (done.returncode, "shop/builder" in done.stdout + done.stderr) == (1, True), done
+    down(ann, "shop", "--discard")
