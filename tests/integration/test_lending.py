@@ -296,6 +296,23 @@ def test_a_branch_that_is_changed_in_the_copy_is_left_as_it_is_there_and_counts_
     assert both.work() == "1 commit that is nowhere else", "it goes with the copy, whatever branch it is on"
 
 
+def test_branches_of_agents_that_work_elsewhere_follow_and_its_own_do_not(both: Both) -> None:
+    others = "corral/shop/api"
+    both.git(both.repo, "branch", others)
+    worktree = both.worktree()
+    both.hand_in(tip := both.commit(worktree, "one"))
+    both.git(worktree, "switch", "--quiet", "--detach")
+    both.commit(both.repo, "two")
+    for branch in (others, BRANCH):
+        both.git(both.repo, "branch", "--force", branch, "main")
+    both.bring()
+    assert both.git(worktree, "rev-parse", others) == both.branch("main"), "it can merge what the other has committed"
+    assert both.git(worktree, "rev-parse", BRANCH) == tip
+    both.git(both.repo, "branch", "-D", others)
+    both.bring()
+    assert others not in both.git(worktree, "branch", "--list", "corral/*").split()
+
+
 def test_a_stash_goes_with_the_copy_so_it_is_work(both: Both) -> None:
     worktree = both.worktree()
     assert both.work() == ""

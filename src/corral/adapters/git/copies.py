@@ -6,15 +6,15 @@ import asyncio
 import getpass
 import os
 import shutil
+from collections.abc import Iterable
 from shlex import quote
 
 from corral.adapters.git.command import git
 from corral.adapters.git.refs import move, point_head, refs_of
 from corral.adapters.git.work import work_not_handed_in
 from corral.adapters.git.worktrees import turn
-from corral.domain.copies import followed, is_copy
+from corral.domain.copies import branch_of, followed, is_copy
 from corral.domain.errors import CorralError, RefusedError, WrongUseError
-from corral.domain.repository import BRANCHES
 from corral.git import GitError
 from corral.ports.lending import Refs
 from corral.ports.workspace import WorkspaceRemoval
@@ -65,9 +65,7 @@ async def follow(copy: str, team: str, there: Refs) -> None:
         here = (await refs_of(copy)).refs
         await _be_shallow(copy, there.shallow)
         pinned = await _checked_out(copy)
-        # Branches of its own agents are theirs, from when they are there.
-        own = f"refs/heads/{BRANCHES}/{team}/"
-        pinned |= {ref for ref in here if ref.startswith(own)}
+        pinned |= await asyncio.to_thread(_of_its_agents, copy, team, here)
         for step in followed(here, there.refs, pinned):
             await move(copy, step, _WHY)
         if there.head:
@@ -116,6 +114,14 @@ async def _work(copy: str) -> str:
         return await work_not_handed_in(copy)
     except CorralError as error:
         return f"contents that cannot be checked ({error.message})"
+
+
+def _of_its_agents(copy: str, team: str, here: Iterable[str]) -> set[str]:
+    """The branches of the agents that work in the copy: whatever is checked out there, they are theirs."""
+    agents = [entry.name for entry in os.scandir(os.path.dirname(copy)) if not is_copy(entry.path)]
+    own = [f"refs/heads/{branch_of(team, agent)}" for agent in agents]
+    # With a dot after it comes the instance: see `branches.Names`.
+    return {ref for ref in here if any(ref == branch or ref.startswith(f"{branch}.") for branch in own)}
 
 
 async def _checked_out(copy: str) -> set[str]:
