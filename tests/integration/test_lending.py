@@ -160,6 +160,15 @@ class Both:
         """Wait for what happens in the background."""
         self.do(asyncio.to_thread(wait_for, there, what="the other one has it"))
 
+    def until_told(self, times: int) -> None:
+        """Wait until so much was said in the journal."""
+
+        async def wait() -> None:
+            while len(await self.store.events(agent="bot", named=["agent.degraded"])) < times:
+                await asyncio.sleep(0.05)
+
+        self.do(wait())
+
     def worktree(self) -> Path:
         self.bring()
         self.do(
@@ -467,6 +476,30 @@ def test_both_follow_each_other_while_an_agent_runs_also_tags_and_branches_of_ot
         both.git(both.repo, *words)
         name = words[1]
         both.until(lambda: both.git(worktree, "rev-parse", "--verify", "--quiet", name, check=False) != "")  # noqa: B023
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_what_waits_comes_in_when_its_branch_is_not_checked_out_any_more(both: Both, elsewhere: bool) -> None:
+    both.state = states.RUNNING
+    worktree = both.worktree()
+    tip = both.commit(worktree, "one")
+    both.until(lambda: both.branch() == tip)
+    hers = both.directory / "hers" if elsewhere else both.repo
+    if elsewhere:
+        both.git(both.repo, "worktree", "add", "--quiet", str(hers), BRANCH)
+    else:
+        both.git(hers, "switch", "--quiet", BRANCH)
+    later = both.commit(worktree, "two")
+    both.until_told(1)
+    # As the refusal says. No branch moves by it.
+    both.git(hers, *(("switch", "--quiet", "--detach") if elsewhere else ("switch", "--quiet", "main")))
+    both.until(lambda: both.branch() == later)
+    if elsewhere:
+        both.git(hers, "switch", "--quiet", BRANCH)
+        last = both.commit(worktree, "three")
+        both.until_told(2)
+        both.git(both.repo, "worktree", "remove", str(hers))
+        both.until(lambda: both.branch() == last)
 
 
 def test_one_that_has_not_started_yet_is_followed_from_when_it_has_a_worktree(both: Both) -> None:

@@ -1,8 +1,11 @@
-"""Being told when a branch or a tag of a repository moves, or what it knows of the branches of others."""
+"""Being told when a branch or a tag of a repository moves, or what it knows of the branches of others, and when another
+branch is checked out: one that somebody has checked out is not moved.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import Callable
@@ -25,6 +28,7 @@ class RefWatch:
     def __init__(self, watches: FileWatches, common: str, moved: Callable[[], None]) -> None:
         """Begins at once; `OSError` if nothing can be watched there."""
         self._watches = watches
+        self._common = common
         tables = os.path.join(common, "reftable")
         self._top = tables if os.path.isdir(tables) else os.path.join(common, "refs")
         self._moved = moved
@@ -54,6 +58,19 @@ class RefWatch:
                     names.clear()  # it went as we came
         if not self._ends:
             raise FileNotFoundError(2, "there is no such directory", self._top)
+        self._look_at_checkouts()
+
+    def _look_at_checkouts(self) -> None:
+        """Watch which branch is checked out where, by the logs of it, and whether a worktree comes or goes."""
+        worktrees = os.path.join(self._common, "worktrees")
+        with contextlib.suppress(FileNotFoundError):
+            if worktrees not in self._ends:
+                self._ends[worktrees] = self._watches.watch_directory(worktrees, self._changed(worktrees))
+        for directory in (self._common, *_below(worktrees)):
+            log_of_head = os.path.join(directory, "logs", "HEAD")
+            if len(self._ends) < _MOST and log_of_head not in self._ends:
+                with contextlib.suppress(FileNotFoundError):
+                    self._ends[log_of_head] = self._watches.watch(log_of_head, self._changed(log_of_head))
 
     def _changed(self, directory: str) -> Callable[[bool], None]:
         def changed(gone: bool) -> None:
@@ -71,3 +88,10 @@ class RefWatch:
         except OSError as error:
             log.warning("the branches in %s are not watched any more: %s", self._top, error.strerror)
         self._moved()
+
+
+def _below(directory: str) -> list[str]:
+    try:
+        return [os.path.join(directory, name) for name in os.listdir(directory)]
+    except FileNotFoundError:
+        return []
