@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Collection, Sequence
@@ -132,8 +133,8 @@ def remedy(said: str, directory: str) -> str:
     """What helps against a complaint of git's. Pure."""
     for words, helps in _REMEDIES:
         if words in said:
-            return helps.format(directory=directory)
-    return _OTHERWISE.format(directory=directory)
+            return helps.format(directory=shlex.quote(directory))
+    return _OTHERWISE.format(directory=shlex.quote(directory))
 
 
 def _run(argv: list[str], feed: bytes, seconds: float) -> tuple[int, bytes, bytes]:

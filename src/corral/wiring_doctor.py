@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from corral.adapters.doctor import life
 from corral.adapters.doctor.view import LocalHost
@@ -80,6 +81,7 @@ def _all_parts(places: Places) -> Report:
     lives = life.look_at(_daemon_of(places))
     host = LocalHost(places, lambda: Records(source="none"), None, lives=lives)
     shared = Shared(places, lives)
+    persons = shared.persons()
     reports = [of_server(shared.of_everybody(), shared.not_checked), part(examine(host), OF_THE_HOST), of_nobody()]
     everybody, unseen = parts.all_parts()
     for one in everybody:
@@ -90,7 +92,7 @@ def _all_parts(places: Places) -> Report:
             lives=life.look_at(("keeper", one.keeper, one.places.keeper_lock)),
             of=one,
         )
-        reports.append(of_user(part(examine(view), OF_ANOTHER), one.user))
+        reports.append(of_user(part(examine(view), OF_ANOTHER), one.user, persons.get(one.user, one.user)))
     return together(reports, unseen)
 
 
@@ -126,6 +128,9 @@ def records(places: Places, lives: Sequence[Life], user: str = "") -> Records:
 
 def _of_daemon(places: Places, user: str = "") -> Records:
     health = ask_present_daemon(places, "GET", "/v1/health")
+    # Also those whose agents are all users' of their own: the keeper of whose the team is serves it all the same.
+    up: Any = ask_present_daemon(places, "GET", "/v1/teams")["teams"]
+    teams = {str(one["team"]) for one in up if not user or one["user"] == user}
     response = request(places, "GET", "/v1/agents", headers=(("Accept", "application/json"),))
     raise_refusal(response)
     agents = tuple(
@@ -148,7 +153,7 @@ def _of_daemon(places: Places, user: str = "") -> Records:
     return Records(
         source="daemon",
         instance=str(health["instance"]),
-        teams=frozenset(agent.team for agent in agents),
+        teams=frozenset(teams | {agent.team for agent in agents}),
         agents=agents,
     )
 

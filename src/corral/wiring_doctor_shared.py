@@ -48,6 +48,14 @@ class Shared:
         """As root: with all that `corral host setup --check` finds."""
         return [*self._host(), *self._members(), *rules.own_instances(_own_instances())]
 
+    def persons(self) -> dict[str, str]:
+        """Whose each user of agents is, as far as the daemon says so."""
+        try:
+            known = [] if self._silent else ask_for_list(self._places, "GET", "/v1/members")
+        except (CorralError, DaemonAbsentError):
+            return {}
+        return {str(one["user"]): str(one["of"]) for one in known if one["of"]}
+
     def _host(self) -> list[Finding]:
         from corral.wiring_host import plan_setup
 

@@ -162,12 +162,8 @@ class Both:
 
     def until_told(self, times: int) -> None:
         """Wait until so much was said in the journal."""
-
-        async def wait() -> None:
-            while len(await self.store.events(agent="bot", named=["agent.degraded"])) < times:
-                await asyncio.sleep(0.05)
-
-        self.do(wait())
+        while len(self.told()) < times:
+            self.do(asyncio.sleep(0.05))
 
     def worktree(self) -> Path:
         self.bring()

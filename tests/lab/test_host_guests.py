@@ -331,6 +331,29 @@ def test_the_keepers_may_die_on_the_way(server: None, ann: User, repo: Path) -> 
     down(ann, "shop", "--discard")
 
 
+def doctor(user: User | None) -> list[tuple[str, str]]:
+    """What it finds wrong with the team and what is left of it, and what helps."""
+    words = ("corral", "doctor", "--json")
+    said = system(*words, check=False) if user is None else user.run(*words, check=False)
+    about = ("stray_sessions", "worktrees", "lost_sessions", "orphans")
+    return [(one["subject"], one["remedy"]) for one in json.loads(said.stdout)["findings"] if one["check"] in about]
+
+
+def test_the_doctor_finds_nothing_in_a_team_whose_agents_are_all_of_another_user(
+    server: None, ann: User, repo: Path
+) -> None:
+    alone = TEAM.replace('[agents.api]\ncommand = ["sleep", "1000"]\n', "")
+    ann.run("corral", "up", "--json", cwd=spec(ann, "shop", alone.format(repo=repo, more="")))
+    assert doctor(ann) == doctor(None) == []
+    committed(ann, "builder", "one")
+    down(ann, "shop")
+    assert doctor(ann) == []
+    (left,) = doctor(None)
+    assert left == ("shop/builder", "by ann: corral down -t shop removes it, unless work is in it")
+    ann.run("corral", "down", "--team", "shop", "--discard")
+    assert doctor(None) == []
+
+
 def test_a_shell_of_its_own_name_is_quoted_nowhere(server: None, ann: User, repo: Path) -> None:
     """Names of branches that hold what a shell or git would take for something else."""
     up(ann, repo)

@@ -49,6 +49,10 @@ def test_the_remedy_fits_the_complaint(said: str, word: str) -> None:
     assert word in remedy(said, "/r")
 
 
+def test_a_remedy_can_be_run_whatever_the_directory_is_called() -> None:
+    assert "git -C '/my repo' fsck" in remedy("fatal: something nobody foresaw", "/my repo")
+
+
 def test_an_error_has_what_and_which_and_a_remedy() -> None:
     with pytest.raises(GitError) as refused:
         git("/", "rev-parse", "--git-dir")

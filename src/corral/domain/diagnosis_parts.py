@@ -34,6 +34,7 @@ _EACH = "each user's own doctor tells: corral doctor as that user"
 #: What is looked at of the server as such for a member: whose teams are up beside theirs is not theirs to know.
 OF_CALLER = (POLICY, OWN_INSTANCES)
 _OF = "of "
+_DOWN = "corral down "
 #: Said to a member, who sees no part but its own.
 UNSEEN = "what other users run on this host only they themselves, and root, can look at: sudo corral doctor"
 
@@ -58,16 +59,20 @@ def _told_once(whys: Sequence[str]) -> list[str]:
     return [f"{_OF}{', '.join(names)}: {why}" if names else why for why, names in users.items()]
 
 
-def of_user(report: Report, user: str) -> Report:
-    """The part of another user: each finding names whose it is, and is that user's to heal."""
+def of_user(report: Report, user: str, person: str) -> Report:
+    """The part of another user: each finding names whose it is, and is that user's to heal.
+
+    Teams are a person's: of what a user of agents has, it is the `person` it belongs to who takes them down.
+    """
     return Report(
-        findings=[_of_user(one, user) for one in report.findings],
+        findings=[_of_user(one, user, person) for one in report.findings],
         not_checked={check: f"{_OF}{user}: {why}" for check, why in report.not_checked.items()},
     )
 
 
-def _of_user(one: Finding, user: str) -> Finding:
-    remedy = f"by {user}: {one.remedy}" if one.remedy else ""
+def _of_user(one: Finding, user: str, person: str) -> Finding:
+    who = person if one.remedy.startswith(_DOWN) else user
+    remedy = f"by {who}: {one.remedy}" if one.remedy else ""
     return replace(
         one, message=f"of {user}: {one.message}", remedy=remedy, cure=None, details={**one.details, "user": user}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from corral.domain import states
+from corral.domain.copies import COPY
 from corral.domain.diagnosis import INFO, WARNING, Finding, counted
 from corral.domain.diagnosis_cures import EndProcesses, RemoveSocket, RemoveWorktree
 from corral.domain.diagnosis_facts import Facts, LeftWorktree, Marked, Marks, Records, Server, SocketFile, Terminal
@@ -173,6 +174,9 @@ def worktrees(facts: Facts) -> list[Finding]:
             continue
         if left.path in used:
             continue
+        if left.agent == COPY:
+            found += _copy(facts, left)
+            continue
         if not by_daemon:
             remedy = "corral doctor --fix removes it, unless work is in it"
         elif left.team in facts.records.teams:
@@ -192,6 +196,24 @@ def worktrees(facts: Facts) -> list[Finding]:
             )
         )
     return found
+
+
+def _copy(facts: Facts, left: LeftWorktree) -> list[Finding]:
+    """A copy of a repository is there for the worktrees beside it, and goes with the last one."""
+    worktrees_of_it = any(one.team == left.team and one.agent != COPY for one in facts.worktrees)
+    if worktrees_of_it or left.team in facts.records.teams:
+        return []
+    return [
+        Finding(
+            check="worktrees",
+            severity=INFO,
+            subject=left.team,
+            message=f"the copy of a repository {left.path} is left of {left.team}, which is not up",
+            remedy=f"corral down -t {left.team} removes it, unless work is in it",
+            ours=True,
+            details={"team": left.team, "agent": left.agent, "path": left.path},
+        )
+    ]
 
 
 def _link(left: LeftWorktree) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import Protocol
 
 from corral.domain.errors import BadSpecError, RefusedError
@@ -66,5 +67,5 @@ def branch_in_the_way(repo: str, branch: str, wanted: str) -> tuple[str, str]:
     """git keeps branches like files: one name cannot be a branch and the beginning of others. Message and remedy."""
     return (
         f"the branch {branch} of {repo} is in the way: git cannot have {wanted} beside it",
-        f"give it another name: git -C {repo} branch -m {branch} NEW-NAME",
+        f"give it another name: git -C {quote(repo)} branch -m {quote(branch)} NEW-NAME",
     )

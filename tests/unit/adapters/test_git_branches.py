@@ -44,9 +44,9 @@ def test_a_new_worktree_gets_a_branch_that_nobody_has(survey: Survey, branch: st
 @pytest.mark.parametrize("blocker", ["corral", "corral/shop"])
 def test_a_branch_that_rules_out_both_is_named_with_the_way_out(blocker: str) -> None:
     with pytest.raises(RefusedError) as refused:
-        choose(NAMES, seen(blocker), OURS, "/r")
-    assert f"the branch {blocker} of /r is in the way" in refused.value.message
-    assert f"git -C /r branch -m {blocker} NEW-NAME" in refused.value.remedy
+        choose(NAMES, seen(blocker), OURS, "/my r")
+    assert f"the branch {blocker} of /my r is in the way" in refused.value.message
+    assert f"git -C '/my r' branch -m {blocker} NEW-NAME" in refused.value.remedy
 
 
 def test_both_taken_is_refused_with_the_place() -> None:

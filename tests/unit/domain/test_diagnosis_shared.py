@@ -2,7 +2,9 @@
 
 from corral.domain import diagnosis_shared as rules
 from corral.domain.diagnosis import Report
+from corral.domain.diagnosis_facts import Facts, Host, LeftWorktree, Records
 from corral.domain.diagnosis_parts import of_nobody, of_user, together
+from corral.domain.diagnosis_teams import worktrees
 from corral.domain.errors import RefusedError
 from corral.domain.host_plan import START_MANAGER, START_SERVICE, WRITE_FILE, Step
 from corral.domain.host_trouble import Trouble
@@ -73,6 +75,14 @@ def test_what_is_up_beside_the_server_is_told_of() -> None:
 
 
 def test_one_reason_is_told_once_for_all_users() -> None:
-    parts = [of_user(Report(findings=[], not_checked={"orphans": "denied"}), user) for user in ("ann", "ben")]
+    parts = [of_user(Report(findings=[], not_checked={"orphans": "denied"}), user, user) for user in ("ann", "ben")]
     other = Report(findings=[], not_checked={"orphans": "no daemon"})
     assert together([*parts, other], []).not_checked["orphans"] == "of ann, ben: denied; no daemon"
+
+
+def test_what_a_user_of_agents_has_left_of_a_team_its_person_takes_down() -> None:
+    left = LeftWorktree(team="shop", agent="bot", path="/srv/agent-bot/shop/bot")
+    facts = Facts(now=0.0, home="/h", host=Host(user="agent-bot"), records=Records(source="daemon"), worktrees=(left,))
+    (found,) = of_user(Report(findings=worktrees(facts), not_checked={}), "agent-bot", "ann").findings
+    assert found.message.startswith("of agent-bot: ")
+    assert found.remedy == "by ann: corral down -t shop removes it, unless work is in it"

@@ -5,8 +5,20 @@ from dataclasses import replace
 import pytest
 
 from corral.domain import diagnosis_teams as rules
+from corral.domain.copies import COPY
 from corral.domain.diagnosis_cures import EndProcesses
-from corral.domain.diagnosis_facts import REACHABLE, AgentRecord, Facts, Host, Marked, Marks, Records, Server, Terminal
+from corral.domain.diagnosis_facts import (
+    REACHABLE,
+    AgentRecord,
+    Facts,
+    Host,
+    LeftWorktree,
+    Marked,
+    Marks,
+    Records,
+    Server,
+    Terminal,
+)
 
 OURS = Marks(instance="i", team="shop", agent="api", run="r1", home="/h")
 API = AgentRecord(team="shop", agent="api", state="running", since=0, run="r1", workspace="/w")
@@ -104,3 +116,19 @@ class TestTransitions:
     @pytest.mark.parametrize("state", ["running", "stopped", "failed", "unknown", "backoff"])
     def test_other_states_are_not_on_the_way(self, state: str) -> None:
         assert rules.transitions(facts(replace(API, state=state))) == []
+
+
+class TestWorktrees:
+    def of(self, *agents: str, up: str = "") -> list[tuple[str, str]]:
+        left = tuple(LeftWorktree(team="shop", agent=agent, path=f"/srv/bot/shop/{agent}") for agent in agents)
+        records = Records(source="daemon", instance="i", teams=frozenset(up.split()))
+        found = rules.worktrees(replace(facts(), records=records, worktrees=left))
+        return [(one.subject, one.remedy.partition(" removes")[0]) for one in found]
+
+    def test_one_that_is_left_is_told_of(self) -> None:
+        assert self.of("bot") == [("shop/bot", "corral down -t shop")]
+
+    def test_a_copy_of_a_repository_belongs_to_the_worktrees_beside_it(self) -> None:
+        assert self.of(COPY, "bot") == [("shop/bot", "corral down -t shop")]
+        assert self.of(COPY) == [("shop", "corral down -t shop")]
+        assert self.of(COPY, up="shop") == []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 from dataclasses import dataclass
 
 from corral.adapters.git.command import git
@@ -18,6 +19,7 @@ from corral.adapters.git.work import forget_branch
 from corral.adapters.git.worktrees import common_dir, survey, turn
 from corral.domain.copies import Move, branch_of
 from corral.domain.errors import RefusedError, WrongUseError
+from corral.domain.repository import branch_in_the_way
 from corral.git import GitError, answer
 
 #: In the repository that a pack is in at first.
@@ -52,7 +54,7 @@ class HandedIn:
                     "switch to another branch there",
                 )
             if where := known.in_the_way(branch):
-                raise RefusedError(f"{branch} cannot be a branch beside {where}", f"git branch -m {where} ANOTHER")
+                raise RefusedError(*branch_in_the_way(repo, where, branch))
             now = await _tip(repo, branch)
             if now == tip:
                 return
@@ -60,7 +62,7 @@ class HandedIn:
                 raise RefusedError(
                     f"{branch} in {repo} has commits that {agent} has not, and what {agent} committed was not put in "
                     "their place",
-                    f"have {agent} merge them, or keep them: git -C {repo} branch -m {branch} ANOTHER",
+                    f"have {agent} merge them, or keep them: git -C {shlex.quote(repo)} branch -m {branch} ANOTHER",
                 )
             await move(repo, [Move(f"refs/heads/{branch}", tip, now)], f"corral: handed in by {by}")
             await asyncio.to_thread(self._note, team, agent, common, branch, tip)

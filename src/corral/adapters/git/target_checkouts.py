@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -130,7 +131,8 @@ def _in_the_way(place: Checkout, target: str) -> str:
     if os.path.lexists(os.path.join(git_dir, _NOTE)):
         return (
             f"bringing the files of {target} along was interrupted in {place.path}, and some are new there and some "
-            f"old ({first}{more}); git -C {place.path} stash --include-untracked puts them aside, then it is done anew"
+            f"old ({first}{more}); git -C {shlex.quote(place.path)} stash --include-untracked puts them aside, then it "
+            "is done anew"
         )
     return (
         f"{target} is checked out in {place.path}, with changes in no commit ({first}{more}); "
