@@ -255,6 +255,25 @@ def test_it_submits_what_it_committed_and_finds_it_merged(server: None, ann: Use
     assert git(ann, repo, "branch", "--list", "corral/*") == ""
 
 
+def test_it_submits_what_comes_into_the_repository_and_nothing_else(server: None, ann: User, repo: Path) -> None:
+    git(ann, repo, "branch", "feature")
+    up(ann, repo)
+    before = branch(ann, repo, "feature")
+    for name in ("feature", "own"):
+        agent(ann, "builder", f"git switch --quiet {name} || git switch --quiet --create {name}")
+        committed(ann, "builder", f"on-{name}")
+        done = agent(ann, "builder", "corral merge submit", check=False)
+        said = f"{name} as it is now is in builder's copy of the repository alone"
+        assert (done.returncode, said in done.stdout + done.stderr) == (4, True), done
+    assert branch(ann, repo, "feature") == before
+    # As it says. What the agent has made of the target in its copy keeps nothing from going in.
+    agent(ann, "builder", f"git switch --quiet corral/shop/builder && git {WHO} merge --quiet own")
+    agent(ann, "builder", f"git {FREE} update-ref -d refs/heads/main")
+    done = json.loads(agent(ann, "builder", "corral merge submit --wait 60s --json").stdout)
+    assert done["state"] == "merged", done
+    down(ann, "shop", "--discard")
+
+
 def test_work_is_kept_with_its_copy_until_it_is_gone(server: None, ann: User, repo: Path) -> None:
     up(ann, repo)
     tip = committed(ann, "builder", "one")

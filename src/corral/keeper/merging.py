@@ -19,7 +19,7 @@ class MergeVerbs:
         self._git = tools.merges
         self._of = team
 
-    async def merge_look(self, *, repo: str, directory: str, branch: str, target: str) -> Submission:
+    async def merge_look(self, *, repo: str, directory: str, branch: str, target: str | None) -> Submission:
         return await self._git.look(repo=repo, directory=directory, branch=branch, target=target)
 
     async def merge_build(self, *, repo: str, target: str, pieces: list[Piece]) -> Build:

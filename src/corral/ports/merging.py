@@ -127,7 +127,7 @@ class GateSeen(Record, frozen=True):
 class MergeGit(Protocol):
     """The git work of it, on one host; see `Merging` for each."""
 
-    async def look(self, *, repo: str, directory: str, branch: str, target: str) -> Submission:
+    async def look(self, *, repo: str, directory: str, branch: str, target: str | None) -> Submission:
         """See `merge_look`."""
 
     async def build(self, *, repo: str, target: str, pieces: list[Piece]) -> Build:
@@ -146,10 +146,11 @@ class MergeGit(Protocol):
 class Merging(Protocol):
     """The verbs. Every call may raise `UnavailableError`: then the outcome is unknown, and asking again is no harm."""
 
-    async def merge_look(self, *, repo: str, directory: str, branch: str, target: str) -> Submission:
+    async def merge_look(self, *, repo: str, directory: str, branch: str, target: str | None) -> Submission:
         """The branch of that name; with an empty one, the branch that is checked out in `directory`.
 
         Raises `NotFoundError` for what is no branch, and `RefusedError` for one that can never be merged.
+        Without a target it is looked at alone: neither what it changes is told, nor whether it could go anywhere.
         """
 
     async def merge_build(self, *, repo: str, target: str, pieces: list[Piece]) -> Build:

@@ -109,6 +109,12 @@ class Lending:
             told.said_by = error.said_by
             raise told
 
+    async def in_copy_alone(self, team: Team, agent: Agent, branch: str) -> bool:
+        """Whether a branch is not as it is in the repository, because somebody changed it in the agent's copy."""
+        guests = await self._keepers.of_user(guest_of(team, agent)).open()
+        refs = (await guests.refs(copy_beside(agent.workspace))).refs
+        return refs.get(f"refs/heads/{branch}") != brought(refs).get(f"refs/heads/{branch}")
+
     # In the background
 
     async def _keep_up(self, team: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from corral.domain.copies import copy_beside, guest_of
+from corral.domain.copies import branch_of, copy_beside, guest_of
 from corral.domain.errors import RefusedError, WrongUseError
 from corral.domain.merge_queue import MergeQueue
 from corral.domain.merge_records import Merge, number_of
@@ -140,15 +140,25 @@ class Merges:
         directory = agent.workspace if agent is not None else cwd
         if agent is None or not guest_of(team, agent):
             await self._bring_over(team, self._owner(team, branch))
-            return await self._look_at(team, team.repo, directory, branch)
-        # Which branch is checked out there, and what is in no commit of it, only its own keeper sees.
-        in_copy = await self._look_at(team, copy_beside(directory), directory, branch)
-        await self._bring_over(team, self._owner(team, in_copy.branch))
-        seen = await self._look_at(team, team.repo, "", in_copy.branch)
+            return await self._look_at(team, team.repo, directory, branch, team.merge.target)
+        # Which branch is checked out there, and what is in no commit of it, only its own keeper sees. What else is in
+        # the copy under the name of the target is no matter.
+        if self._lending is not None:
+            await self._lending.exchange(team, agent)
+        in_copy = await self._look_at(team, copy_beside(directory), directory, branch, None)
+        whose = self._owner(team, in_copy.branch)
+        if not whose and self._lending is not None and await self._lending.in_copy_alone(team, agent, in_copy.branch):
+            own = branch_of(team.name, agent.name)
+            raise RefusedError(
+                f"{in_copy.branch} as it is now is in {agent.name}'s copy of the repository alone: of its branches "
+                f"{own} comes into it",
+                f"git switch {own}, and git merge what is to go in; then submit that",
+            )
+        await self._bring_over(team, whose)
+        seen = await self._look_at(team, team.repo, "", in_copy.branch, team.merge.target)
         return msgspec.structs.replace(seen, uncommitted=in_copy.uncommitted)
 
-    async def _look_at(self, team: Team, repo: str, directory: str, branch: str) -> Submission:
-        target = team.merge.target
+    async def _look_at(self, team: Team, repo: str, directory: str, branch: str, target: str | None) -> Submission:
         return await self._supervisor.insist_at(
             team.name,
             lambda keeper: keeper.merge_look(repo=repo, directory=directory, branch=branch, target=target),

@@ -14,7 +14,7 @@ class GitMerges:
     def __init__(self, places: Places) -> None:
         self._checkouts = MergeCheckouts(places)
 
-    async def look(self, *, repo: str, directory: str, branch: str, target: str) -> Submission:
+    async def look(self, *, repo: str, directory: str, branch: str, target: str | None) -> Submission:
         return await merging.look(repo=repo, directory=directory, branch=branch, target=target)
 
     async def build(self, *, repo: str, target: str, pieces: list[Piece]) -> Build:

@@ -35,7 +35,7 @@ _SUBMODULE = "160000"
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
-async def look(*, repo: str, directory: str, branch: str, target: str) -> Submission:
+async def look(*, repo: str, directory: str, branch: str, target: str | None) -> Submission:
     """See `Merging.merge_look`."""
     return await asyncio.to_thread(_look, repo, directory, branch, target)
 
@@ -45,17 +45,19 @@ async def build(*, repo: str, target: str, pieces: Sequence[Piece]) -> Build:
     return await asyncio.to_thread(_build, repo, target, pieces, await common_dir(repo))
 
 
-def _look(repo: str, directory: str, branch: str, target: str) -> Submission:
+def _look(repo: str, directory: str, branch: str, target: str | None) -> Submission:
     name = branch.removeprefix(_HEADS) if branch else _checked_out(repo, directory)
     if not can_be_a_branch(name):
         why = why_never_a_branch(name)
         raise NotFoundError(f"{told_name(name)[:300]} {why}", "git branch lists those that there are", branch=name)
-    base = _target_tip(repo, target)
+    base = _target_tip(repo, target) if target is not None else ""
     tip = tip_of(repo, name)
     if tip is None:
         raise NotFoundError(
             f"{repo} has no branch {name} with a commit on it", "git branch lists those that there are", branch=name
         )
+    if target is None:
+        return Submission(branch=name, tip=tip, subject="", target="", uncommitted=_uncommitted(directory, name))
     if real_ref(repo, name) == real_ref(repo, target):
         raise RefusedError(f"{name} is the branch that merges go into", "work on a branch of your own, and submit that")
     fork = _fork(repo, base, tip)

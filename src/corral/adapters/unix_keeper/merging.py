@@ -15,7 +15,7 @@ _GATE_SECONDS = 30.0
 class MergeCalls(Calls):
     """See `ports.merging.Merging`."""
 
-    async def merge_look(self, *, repo: str, directory: str, branch: str, target: str) -> Submission:
+    async def merge_look(self, *, repo: str, directory: str, branch: str, target: str | None) -> Submission:
         return await self._call(
             Submission, "merge_look", _LOOK_SECONDS, repo=repo, directory=directory, branch=branch, target=target
         )
