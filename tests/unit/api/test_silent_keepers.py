@@ -51,8 +51,8 @@ WAYS = [
 
 
 @pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "LIST_SECONDS", 0.3)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "LIST_SECONDS", 1.5)
 
 
 async def listed(scene: Scene, target: str) -> tuple[list[Any], list[Any]]:

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 from dataclasses import asdict, replace
+from shlex import quote
 
 import msgspec
 
@@ -311,6 +312,12 @@ class GitWorkspaces:
         if force:
             _unlock_deleted(known.common, path)
         there = branch in known.branches
+        if there and (leads_to := await _leads_to(repo, branch)):
+            raise RefusedError(
+                f"the branch {branch} is another name of {leads_to}, so its commits would be made there",
+                f"look who made it so; git -C {quote(repo)} symbolic-ref --delete refs/heads/{branch} removes the name "
+                "alone",
+            )
         source = [path, branch] if there else ["--no-track", "-b", branch, path, start]
         try:
             await git(repo, "worktree", "add", *force, *source, making=True)
@@ -337,6 +344,14 @@ class GitWorkspaces:
         work = await work_in(path, branch)
         note = f"worktree from last time, with {work}" if work else "worktree from last time"
         return Workspace(path=path, kind="worktree", branch=branch, note=note)
+
+
+async def _leads_to(repo: str, branch: str) -> str:
+    """The ref that a branch is another name of; empty if it is a branch."""
+    try:
+        return (await git(repo, "symbolic-ref", "--quiet", f"refs/heads/{branch}")).strip()
+    except GitError:
+        return ""
 
 
 def _link(path: str) -> str:
