@@ -1,16 +1,20 @@
 """A repository and a copy of it, with real git on both sides and no keeper between them."""
 
 import asyncio
+import hashlib
 import os
 import subprocess
+import zlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 import pytest
 
+from corral.adapters.git.handing_in import HandedIn
 from corral.adapters.git.lending import GitLending
 from corral.adapters.git.work import work_in
 from corral.adapters.git.workspaces import GitWorkspaces
@@ -22,8 +26,9 @@ from corral.domain.records import Agent, Team
 from corral.keeper.lending import LendingVerbs
 from corral.places import Places
 from corral.ports.keeper import Keeper
-from corral.ports.lending import LendingGit
+from corral.ports.lending import PIECE_BYTES, LendingGit
 from corral.ports.reports import BranchesMoved, Report
+from corral.service import lending
 from corral.service.lending import Lending
 from corral.supervise.keepers import Keepers
 from corral.supervise.registry import Registry
@@ -133,7 +138,7 @@ class Both:
         return self.loop.run_until_complete(asyncio.wait_for(work, 60))
 
     def bring(self) -> None:
-        self.do(self._do(self.lending.exchange))
+        self.do(self._do(partial(self.lending.exchange, making=True)))
 
     def hand_in(self, tip: str) -> None:
         """Whatever its branch is at: it comes from somebody who may have had git write anything there."""
@@ -528,3 +533,196 @@ def test_keepers_that_come_in_the_place_of_others_are_asked_to_tell(both: Both) 
     assert both.branch() == tip
     tip = both.commit(worktree, "two")
     both.until(lambda: both.branch() == tip)
+
+
+def test_a_name_may_hold_what_ends_a_line_elsewhere_or_be_no_text(both: Both) -> None:
+    odd = "a\u2028b\x85c"
+    both.git(both.repo, "branch", odd)
+    subprocess.run(["git", "branch", b"caf\xe9"], cwd=both.repo, check=True)
+    worktree = both.worktree()
+    assert both.git(worktree, "for-each-ref", "--format=%(refname:short)", "refs/heads").split("\n") == [
+        odd,
+        BRANCH,
+        "main",
+    ], "that which is no text is not brought"
+    both.git(worktree, "branch", f"{odd}d")
+    subprocess.run(["git", "branch", b"th\xe9"], cwd=worktree, check=True)
+    both.git(worktree, "commit", "--quiet", "--allow-empty", "--message", "x\u2028--not")
+    both.git(worktree, "commit", "--quiet", "--allow-empty", "--message", "y")
+    tip = both.git(worktree, "rev-parse", "HEAD")
+    both.hand_in(tip)
+    assert both.branch() == tip
+    both.git(worktree, "reset", "--quiet", "--hard", "HEAD~2")
+    (found,) = both.do(both.workspaces.inspect("shop"))
+    assert found.why == "2 commits that are nowhere else"
+
+
+def test_worktrees_begin_where_head_of_the_repository_is_also_at_a_commit_on_no_branch(both: Both) -> None:
+    both.bring()
+    both.git(both.repo, "branch", "other")
+    both.git(both.repo, "switch", "--quiet", "--detach")
+    tip = both.commit(both.repo, "in between")
+    worktree = both.worktree()
+    assert both.git(worktree, "rev-parse", "HEAD") == tip
+    both.git(both.repo, "switch", "--quiet", "other")
+    both.bring()
+    assert both.git(both.copy, "symbolic-ref", "HEAD") == "refs/heads/other", "nothing else has changed"
+
+
+def test_a_history_that_is_deepened_in_the_repository_is_so_in_the_copy(both: Both, tmp_path: Path) -> None:
+    for name in ("second", "third"):
+        both.commit(both.repo, name)
+    both.git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{both.repo}", "other")
+    both.repo = tmp_path / "other"
+    worktree = both.worktree()
+    both.git(both.repo, "fetch", "--quiet", "--unshallow")
+    both.hand_in(both.commit(worktree, "one"))
+    assert both.git(worktree, "log", "--format=%H") == both.git(both.repo, "log", "--format=%H", BRANCH)
+    assert both.git(worktree, "fsck") == ""
+
+
+def test_a_copy_that_a_worktree_elsewhere_is_of_stays_and_it_is_told(both: Both) -> None:
+    worktree = both.worktree()
+    both.git(worktree, "worktree", "add", "--quiet", "--detach", str(both.directory / "elsewhere"))
+    (both.copy / "worktrees" / "nothing").mkdir()
+
+    def removed(agent: str, *, discard: bool = False) -> str:
+        path = str(both.path.parent / agent)
+        done = both.do(
+            both.workspaces.remove(team="shop", agent=agent, path=path, repo=str(both.copy), discard=discard)
+        )
+        return done.why if done.removed else f"kept: {done.why}"
+
+    assert removed("bot") == ""
+    why = f"the worktree {both.directory}/elsewhere is of it"
+    assert [(one.path, one.why) for one in both.do(both.workspaces.inspect("shop"))] == [(str(both.copy), why)]
+    assert removed(COPY) == f"kept: {why}"
+    assert removed(COPY, discard=True) == f"discarded {why}"
+    assert not both.copy.exists()
+
+
+@pytest.mark.parametrize("what", ["fifo", "file"])
+def test_what_somebody_put_into_a_copy_is_not_waited_for(both: Both, what: str) -> None:
+    both.worktree()
+    if what == "fifo":
+        os.mkfifo(both.copy / "shallow")
+        both.bring()
+    else:
+        (both.copy / "worktrees").rename(both.directory / "worktrees")
+        (both.copy / "worktrees").write_text("")
+    assert both.do(both.workspaces.inspect("shop"))[0].path == str(both.copy if what == "file" else both.path)
+
+
+def test_who_works_in_the_repository_now_is_not_told_of_what_was(both: Both) -> None:
+    worktree = both.worktree()
+    both.git(both.repo, "switch", "--quiet", "--create", BRANCH)
+    both.commit(worktree, "one")
+    both.bring()
+    team, agent = both.do(both.up())
+    both.do(both.lending.hand_in(team, replace(agent, run_as="")))
+
+
+def test_a_copy_that_is_gone_is_not_made_again_by_looking_at_it(both: Both) -> None:
+    with pytest.raises(CorralError):
+        both.do(both._do(both.lending.exchange))
+    assert not both.copy.exists()
+
+
+def test_what_a_killed_keeper_has_left_of_a_pack_goes_with_the_next_one(both: Both) -> None:
+    async def scene() -> None:
+        before = await both.owner.receive_pack(directory=str(both.repo), apart=True)
+        both.owner._lending.watch_no_more("shop")
+        after = GitLending(both.places)
+        pack = await after.receive_pack(str(both.repo), apart=True)
+        assert len(os.listdir(both.places.incoming)) == 1
+        await after.drop_pack(pack)
+        assert os.listdir(both.places.incoming) == []
+        await both.owner.drop_pack(before)
+
+    both.do(scene())
+
+
+def test_a_small_pack_that_fits_nowhere_is_refused(both: Both) -> None:
+    """An object that is 24 GB, as the difference to one of 16 MB."""
+    base, times = bytes(0xFFFFFF), 1500
+    copied = _size(len(base)) + _size(len(base) * times) + b"\xf0\xff\xff\xff" * times
+    kept = hashlib.sha1(b"blob %d\0" % len(base) + base).digest()
+    body = b"PACK" + (2).to_bytes(4, "big") * 2
+    body += _object(3, len(base)) + zlib.compress(base) + _object(7, len(copied)) + kept + zlib.compress(copied)
+
+    async def scene() -> None:
+        pack = await both.owner.receive_pack(directory=str(both.repo), apart=True)
+        await both.owner.write_pack(pack, body + hashlib.sha1(body).digest())
+        tip = both.git(both.repo, "rev-parse", "HEAD")
+        with pytest.raises(CorralError, match="Out of memory"):
+            await both.owner.hand_in(repo=str(both.repo), team="shop", agent="bot", tip=tip, pack=pack, by="bot")
+
+    both.do(scene())
+    assert os.listdir(both.places.incoming) == []
+
+
+def _size(number: int) -> bytes:
+    digits = [number >> at & 0x7F for at in range(0, number.bit_length(), 7)]
+    return bytes([*(digit | 0x80 for digit in digits[:-1]), digits[-1]])
+
+
+def _object(kind: int, size: int) -> bytes:
+    return bytes([kind << 4 | size & 15 | 0x80]) + _size(size >> 4)
+
+
+def test_a_piece_that_is_too_large_is_not_passed_on(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other keeper would hang up on the daemon that sends it a frame of that size."""
+    both.commit(both.worktree(), "one")
+    passed: list[int] = []
+
+    async def read(_: str) -> bytes:
+        return bytes(PIECE_BYTES + 1)
+
+    async def write(_: str, data: bytes) -> None:
+        passed.append(len(data))
+
+    monkeypatch.setattr(both.guest, "read_pack", read)
+    monkeypatch.setattr(both.owner, "write_pack", write)
+    both.bring()
+    assert passed == []
+    assert "a piece of 1,048,577 bytes was sent" in both.told()[0]
+
+
+def test_an_agent_without_an_end_to_what_it_sends_holds_up_nobody(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    both.commit(both.worktree(), "one")
+
+    async def read(_: str) -> bytes:
+        await asyncio.sleep(0.01)
+        return b"x"
+
+    async def write(_: str, data: bytes) -> None:
+        """Git would say no, in the end."""
+
+    monkeypatch.setattr(both.guest, "read_pack", read)
+    monkeypatch.setattr(both.owner, "write_pack", write)
+    monkeypatch.setattr(lending, "_HANDING_SECONDS", 0.5)
+    both.bring()
+    assert "within 0 s" in both.told()[0]
+    assert os.listdir(both.places.incoming) == []
+
+
+def test_a_keeper_that_is_killed_when_the_branch_has_moved_is_no_matter(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worktree = both.worktree()
+    both.hand_in(both.commit(worktree, "one"))
+    tip, note, notes = both.commit(worktree, "two"), HandedIn._note, list[object]()
+
+    def killed(*words: Any) -> None:
+        notes.append(words)
+        if len(notes) == 2:
+            raise CorralError("killed")
+        note(*words)
+
+    monkeypatch.setattr(HandedIn, "_note", killed)
+    both.bring()
+    assert both.branch() == tip
+    both.git(worktree, "commit", "--quiet", "--amend", "--message", "better")
+    tip = both.git(worktree, "rev-parse", "HEAD")
+    both.hand_in(tip)
+    assert both.branch() == tip

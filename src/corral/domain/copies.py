@@ -18,6 +18,8 @@ from corral.domain.spec_model import WORKTREE
 COPY = ".corral-copy.git"
 #: Below it is in a copy what the repository has, as it was brought.
 THEIRS = "refs/corral/theirs/"
+#: With more of them, telling of them all takes too long.
+MOST_REFS = 200_000
 #: What is brought.
 _LENT = ("refs/heads/", "refs/tags/", "refs/remotes/")
 

@@ -116,7 +116,11 @@ class Floors:
         occupied = {} if discard else worktrees.occupants(bystanders)
         own = next(iter(self.keepers))
         # A copy goes when no worktree is of it any more.
-        copies = {copy_beside(path): user for path, user in whose.items() if user != own}
+        copies = {
+            copy_beside(path): user
+            for path, user in whose.items()
+            if user != own and _in_room(context, self.team, user, path)
+        }
         whose = {path: user for path, user in whose.items() if path not in copies}
         removed = [
             await worktrees.take_away(
@@ -145,6 +149,11 @@ class Floors:
             ],
             users={*(user for user, seen in left.items() if seen), *self.unseen},
         )
+
+
+def _in_room(context: Context, team: str, user: str, path: str) -> bool:
+    """Whether this is in a user's own room: what a keeper says of the rooms of others changes nothing."""
+    return os.path.dirname(path) == os.path.dirname(worktrees.path_of(context, team, "any", user))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,21 @@ the guest's keeper. Both are done before anything relies on it, and besides when
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from weakref import WeakValueDictionary
 
 import msgspec
 
 from corral.background import Background
-from corral.domain.copies import branch_of, brought, copy_beside, guest_of, lent
-from corral.domain.errors import CorralError, RefusedError
+from corral.domain.copies import MOST_REFS, branch_of, brought, copy_beside, guest_of, lent
+from corral.domain.errors import CorralError, RefusedError, UnavailableError
 from corral.domain.foreign_words import told_error
 from corral.domain.records import Agent, NewEvent, Team
 from corral.domain.states import LIVE
 from corral.ports.keeper import Keeper
-from corral.ports.lending import Refs
+from corral.ports.lending import PIECE_BYTES, Refs
 from corral.supervise.keepers import Keepers
 from corral.supervise.registry import Registry
 from corral.supervise.supervisor import Supervisor
@@ -30,6 +31,8 @@ log = logging.getLogger("corral.daemon")
 
 #: Who commits without an end is not followed faster than this, in seconds.
 _PAUSE = 0.5
+#: What an agent has committed is sent within so many seconds: others wait for it.
+_HANDING_SECONDS = 900.0
 
 
 class Lending:
@@ -90,20 +93,28 @@ class Lending:
             self.looked(team.name)
             self.moved(team.name)
 
-    async def exchange(self, team: Team, agent: Agent) -> None:
+    async def exchange(self, team: Team, agent: Agent, *, making: bool = False) -> None:
         """Have what the guest who runs this agent has, and what is in the repository, be in both. Nothing to do for an
-        agent that works in the repository itself.
+        agent that works in the repository itself. Only who is `making` a worktree has a copy made.
         """
         guest = guest_of(team, agent)
         if not guest or team.repo is None:
             return
         async with self._turns.setdefault((team.name, guest), asyncio.Lock()):
-            await self._exchange(team, team.repo, guest, copy_beside(agent.workspace))
+            await self._exchange(team, team.repo, guest, copy_beside(agent.workspace), making=making)
         self.looked(team.name)
+
+    @contextlib.asynccontextmanager
+    async def at_rest(self, team: str, guest: str) -> AsyncIterator[None]:
+        """Nothing is carried to or from the copy of this guest meanwhile."""
+        async with self._turns.setdefault((team, guest), asyncio.Lock()):
+            yield
 
     async def hand_in(self, team: Team, agent: Agent) -> None:
         """As `exchange`. Raises what keeps the commits of this agent from coming into the repository."""
         await self.exchange(team, agent)
+        if not guest_of(team, agent):
+            return
         if error := self._told.get(agent.key):
             told = RefusedError(f"what {agent.name} committed did not come in: {error.message}", error.remedy)
             told.said_by = error.said_by
@@ -169,13 +180,19 @@ class Lending:
 
     # Between two keepers
 
-    async def _exchange(self, team: Team, repo: str, guest: str, copy: str) -> None:
+    async def _exchange(self, team: Team, repo: str, guest: str, copy: str, *, making: bool) -> None:
         owners = await self._keepers.of_user(team.user).open()
         guests = await self._keepers.of_user(guest).open()
         there = await owners.refs(repo)
-        await guests.make_copy(copy=copy, of=there.common, object_format=there.object_format)
-        here = (await guests.refs(copy)).refs
-        if await self._hand_in(team, repo, guest, copy, (owners, guests), here=here, there=there.refs):
+        if making:
+            await guests.make_copy(copy=copy, of=there.common, object_format=there.object_format)
+        here = await guests.refs(copy)
+        if len(here.refs) > MOST_REFS:
+            raise RefusedError(
+                f"the keeper of {guest} tells of {len(here.refs):,} branches and tags in its copy",
+                f"at most {MOST_REFS:,} are possible",
+            )
+        if await self._hand_in(team, repo, guest, copy, (owners, guests), here=here.refs, there=there.refs):
             there = await owners.refs(repo)
         await self._bring(team.name, repo, copy, (owners, guests), here=here, there=there)
 
@@ -205,8 +222,12 @@ class Lending:
             try:
                 pack = ""
                 if tip not in there.values():
-                    pack = await carry((guests, copy), (owners, repo), [tip], there.values(), apart=True)
+                    async with asyncio.timeout(_HANDING_SECONDS):
+                        pack = await carry((guests, copy), (owners, repo), [tip], there.values(), apart=True)
                 await owners.hand_in(repo=repo, team=team.name, agent=agent.name, tip=tip, pack=pack, by=guest)
+            except TimeoutError:
+                late = f"the keeper of {guest} did not have it sent within {_HANDING_SECONDS:.0f} s"
+                await self._tell(agent, UnavailableError(late, "it is tried again with the next commit"))
             except CorralError as error:
                 await self._tell(agent, error)
             else:
@@ -215,16 +236,21 @@ class Lending:
         return done
 
     async def _bring(
-        self, team: str, repo: str, copy: str, keepers: tuple[Keeper, Keeper], *, here: Mapping[str, str], there: Refs
+        self, team: str, repo: str, copy: str, keepers: tuple[Keeper, Keeper], *, here: Refs, there: Refs
     ) -> None:
         owners, guests = keepers
         theirs = lent(there.refs)
-        if theirs == brought(here):
+        # What the repository has got the history of since, and the copy has not.
+        deepened = not set(here.shallow) <= set(there.shallow)
+        if theirs == brought(here.refs) and here.head == (there.head or here.head) and not deepened:
             return
-        wanted = sorted(set(theirs.values()) - set(here.values()))
+        # HEAD may be at a commit that is on no branch. Worktrees begin there.
+        at_head = {there.head} - {"", here.head} if not there.head.startswith("refs/") else set()
+        have = () if deepened else here.refs.values()
+        wanted = sorted((set(theirs.values()) | at_head) - set(have))
         pack = ""
         if wanted:
-            pack = await carry((owners, repo), (guests, copy), wanted, here.values(), apart=False)
+            pack = await carry((owners, repo), (guests, copy), wanted, have, apart=False)
         await guests.follow(
             copy=copy,
             team=team,
@@ -256,6 +282,8 @@ async def carry(
         taken = await receiver.receive_pack(directory=to_directory, apart=apart)
         try:
             while piece := await sender.read_pack(sent):
+                if len(piece) > PIECE_BYTES:
+                    raise RefusedError(f"a piece of {len(piece):,} bytes was sent", "at most 1 MiB is possible")
                 await receiver.write_pack(taken, piece)
         except BaseException:
             await receiver.drop_pack(taken)

@@ -141,21 +141,26 @@ class Merges:
         if agent is None or not guest_of(team, agent):
             await self._bring_over(team, self._owner(team, branch))
             return await self._look_at(team, team.repo, directory, branch, team.merge.target)
+        assert self._lending is not None
         # Which branch is checked out there, and what is in no commit of it, only its own keeper sees. What else is in
         # the copy under the name of the target is no matter.
-        if self._lending is not None:
-            await self._lending.exchange(team, agent)
         in_copy = await self._look_at(team, copy_beside(directory), directory, branch, None)
-        whose = self._owner(team, in_copy.branch)
-        if not whose and self._lending is not None and await self._lending.in_copy_alone(team, agent, in_copy.branch):
-            own = branch_of(team.name, agent.name)
-            raise RefusedError(
-                f"{in_copy.branch} as it is now is in {agent.name}'s copy of the repository alone: of its branches "
-                f"{own} comes into it",
-                f"git switch {own}, and git merge what is to go in; then submit that",
-            )
-        await self._bring_over(team, whose)
-        seen = await self._look_at(team, team.repo, "", in_copy.branch, team.merge.target)
+        name = self._owner(team, in_copy.branch)
+        if name == agent.name:
+            await self._bring_over(team, name)
+            # Only there it may have another name.
+            branch = branch_of(team.name, name)
+        else:
+            await (self._bring_over(team, name) if name else self._lending.exchange(team, agent))
+            branch = in_copy.branch
+            if await self._lending.in_copy_alone(team, agent, branch):
+                own = branch_of(team.name, agent.name)
+                raise RefusedError(
+                    f"{branch} as it is now is in {agent.name}'s copy of the repository alone: of its branches {own} "
+                    "comes into it",
+                    f"git switch {own}, and git merge what is to go in; then submit that",
+                )
+        seen = await self._look_at(team, team.repo, "", branch, team.merge.target)
         return msgspec.structs.replace(seen, uncommitted=in_copy.uncommitted)
 
     async def _look_at(self, team: Team, repo: str, directory: str, branch: str, target: str | None) -> Submission:

@@ -5,21 +5,27 @@ Nobody's floor is taken away without being told to.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 import msgspec
 
 from corral.domain.copies import COPY, copy_beside, guest_of
 from corral.domain.enforcement import NO_ENFORCEMENT
 from corral.domain.errors import CorralError
+from corral.domain.foreign_words import told_error
 from corral.domain.records import Agent, Team
 from corral.domain.spec import WORKTREE
 from corral.ports.census import Bystander
 from corral.ports.keeper import Keeper
 from corral.ports.workspace import Workspace, WorkspaceRemoval
 from corral.service.context import Context
+
+#: A copy is brought up to date within so many seconds before a worktree of it goes, or that stays.
+_PATIENCE = 120.0
 
 log = logging.getLogger("corral.daemon")
 
@@ -47,7 +53,7 @@ async def prepare(context: Context, keeper: Keeper, agent: Agent, repo: str | No
         await context.rooms.make(user, agent.team, agent.name, access)
     team = context.registry.teams[agent.team]
     if context.lending is not None and guest_of(team, agent):
-        await context.lending.exchange(team, agent)
+        await context.lending.exchange(team, agent, making=True)
         repo = copy_beside(agent.workspace)
     made = await keeper.prepare_workspace(
         team=agent.team,
@@ -111,10 +117,14 @@ async def take_away(
         return WorkspaceRemoval(path=path, removed=False, why=somebody)
     if not guest:
         return await keeper.remove_workspace(team=team, agent=agent, path=path, repo=repo, discard=discard)
-    await _bring_up_to_date(context, team, agent)
     try:
+        unknown = await _bring_up_to_date(context, team, agent)
+        if unknown and not discard and await _is_there(context, team, guest, path):
+            await keeper.guard_workspace(team=team, agent=agent, path=path, enforcement=NO_ENFORCEMENT)
+            return WorkspaceRemoval(path=path, removed=False, why=unknown)
         copy = copy_beside(path)
-        removal = await keeper.remove_workspace(team=team, agent=agent, path=path, repo=copy, discard=discard)
+        async with _at_rest(context, team, guest):
+            removal = await keeper.remove_workspace(team=team, agent=agent, path=path, repo=copy, discard=discard)
     except CorralError as error:
         return WorkspaceRemoval(path=path, removed=False, why=error.message)
     gone = removal.removed or not removal.why
@@ -135,12 +145,38 @@ def _is_theirs(context: Context, team: str, agent: str, guest: str, path: str) -
     return path == path_of(context, team, agent, guest) and (record is None or record.run_as == guest)
 
 
-async def _bring_up_to_date(context: Context, team: str, agent: str) -> None:
-    """What is in the repository by now keeps no worktree of a copy. Where that is not known, work is kept."""
+async def _is_there(context: Context, team: str, guest: str, path: str) -> bool:
+    """Whether the guest has anything at this place."""
+    keeper = await context.supervisor.keepers.of_user(guest).open()
+    return path in {one.path for one in await keeper.inspect_workspaces(team)}
+
+
+@contextlib.asynccontextmanager
+async def _at_rest(context: Context, team: str, guest: str) -> AsyncIterator[None]:
+    """Nothing is carried to or from the copy of a guest; if it is in a moment, that does not last as long as it may."""
+    if context.lending is None:
+        yield
+        return
+    async with contextlib.AsyncExitStack() as stack:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                await stack.enter_async_context(context.lending.at_rest(team, guest))
+        yield
+
+
+async def _bring_up_to_date(context: Context, team: str, agent: str) -> str:
+    """What is in the repository by now keeps no worktree of a copy. Where that is not known, work is kept: why not, in
+    words.
+    """
     record, known = context.registry.agents.get((team, agent)), context.registry.teams.get(team)
     if context.lending is None or record is None or known is None:
-        return
+        return ""
     try:
-        await context.lending.exchange(known, record)
+        async with asyncio.timeout(_PATIENCE):
+            await context.lending.exchange(known, record)
+    except TimeoutError:
+        return f"it is not known what of its work is in the repository: that took longer than {_PATIENCE:.0f} s"
     except CorralError as error:
         log.warning("the copy of %s/%s is not up to date: %s", team, agent, error.message)
+        return f"it is not known what of its work is in the repository: {told_error(error)}"
+    return ""

@@ -12,13 +12,14 @@ from shlex import quote
 from corral.adapters.git.command import git
 from corral.adapters.git.refs import move, point_head, refs_of
 from corral.adapters.git.work import work_not_handed_in
-from corral.adapters.git.worktrees import turn
+from corral.adapters.git.worktrees import all_worktrees, turn
 from corral.domain.copies import branch_of, followed, is_copy
 from corral.domain.errors import CorralError, RefusedError, WrongUseError
 from corral.git import GitError
 from corral.ports.lending import Refs
 from corral.ports.workspace import WorkspaceRemoval
 
+_OF_IT = "worktrees are of it"
 _WHY = "corral: as it is in the repository"
 #: Of which repository it is, in its configuration.
 _OF = "corral.copyOf"
@@ -76,17 +77,23 @@ async def left(copy: str) -> list[WorkspaceRemoval]:
     """The copy as something to be removed, with what is in it and nowhere else: once no worktree is of it any more."""
     if os.path.islink(copy) or not os.path.isdir(copy):
         return [WorkspaceRemoval(path=copy, removed=False, why="no copy of a repository", in_the_way=True)]
-    if _has_worktrees(copy):
-        return []
-    return [WorkspaceRemoval(path=copy, removed=False, why=await _work(copy))]
+    try:
+        beside, elsewhere = _worktrees(copy)
+    except OSError as error:
+        why = f"contents that cannot be checked ({error.filename}: {error.strerror})"
+        return [WorkspaceRemoval(path=copy, removed=False, why=why)]
+    if beside:
+        return []  # they are told of, and go before it
+    why = ", ".join(filter(None, (await _work(copy), *(f"the worktree {path} is of it" for path in elsewhere))))
+    return [WorkspaceRemoval(path=copy, removed=False, why=why)]
 
 
 async def remove(copy: str, *, discard: bool) -> WorkspaceRemoval:
     """Remove a copy that has no worktrees, if all of it is in the repository, or if `discard` says so."""
     if not os.path.lexists(copy):
         return WorkspaceRemoval(path=copy, removed=False)
-    (found,) = await left(copy) or [WorkspaceRemoval(path=copy, removed=False, why="worktrees are of it")]
-    if found.in_the_way or (found.why and not discard) or _has_worktrees(copy):
+    (found,) = await left(copy) or [WorkspaceRemoval(path=copy, removed=False, why=_OF_IT)]
+    if found.in_the_way or (found.why and not discard) or found.why == _OF_IT:
         return found
     try:
         await asyncio.to_thread(shutil.rmtree, copy)
@@ -102,11 +109,12 @@ def _remove_if_empty(directory: str) -> None:
         os.rmdir(directory)
 
 
-def _has_worktrees(copy: str) -> bool:
-    try:
-        return bool(os.listdir(os.path.join(copy, "worktrees")))
-    except FileNotFoundError:
-        return False
+def _worktrees(copy: str) -> tuple[list[str], list[str]]:
+    """The worktrees of a copy that are there: those beside it, and those that somebody has made elsewhere."""
+    there = [path for path in all_worktrees(copy) if os.path.isdir(path)]
+    room = os.path.realpath(os.path.dirname(copy))
+    beside = [path for path in there if os.path.dirname(path) == room]
+    return beside, sorted(set(there) - set(beside))
 
 
 async def _work(copy: str) -> str:

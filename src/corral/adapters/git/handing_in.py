@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corral.adapters.git.command import git
@@ -26,6 +27,7 @@ from corral.git import GitError, answer
 _HANDED = "refs/heads/handed"
 #: Everything that would be done besides, left out; and everything that comes is looked at.
 _FETCH = (
+    *("-c", "core.bigFileThreshold=64m", "-c", "pack.windowMemory=64m", "-c", "pack.threads=1"),
     *("-c", "fetch.fsckObjects=true", "-c", "gc.auto=0", "-c", "maintenance.auto=false"),
     *("-c", "protocol.file.allow=always", "-c", "fetch.writeCommitGraph=false"),
     *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"),
@@ -58,14 +60,17 @@ class HandedIn:
             now = await _tip(repo, branch)
             if now == tip:
                 return
-            if now and now != self._noted(team, agent, common, branch) and not await _leads_to(repo, now, tip):
+            noted = self._noted(team, agent, common, branch)
+            if now and now not in noted and not await _leads_to(repo, now, tip):
                 raise RefusedError(
                     f"{branch} in {repo} has commits that {agent} has not, and what {agent} committed was not put in "
                     "their place",
                     f"have {agent} merge them, or keep them: git -C {shlex.quote(repo)} branch -m {branch} ANOTHER",
                 )
+            # Both count until it has moved: whoever does this may be killed at any moment.
+            await asyncio.to_thread(self._note, team, agent, common, branch, [tip, *({now} & set(noted))])
             await move(repo, [Move(f"refs/heads/{branch}", tip, now)], f"corral: handed in by {by}")
-            await asyncio.to_thread(self._note, team, agent, common, branch, tip)
+            await asyncio.to_thread(self._note, team, agent, common, branch, [tip])
 
     async def settle(self, repo: str, team: str, agent: str, *, discard: bool) -> None:
         """See `Lending.settle_branch`."""
@@ -94,20 +99,20 @@ class HandedIn:
     def _file(self, team: str, agent: str) -> str:
         return os.path.join(self.directory, team, agent)
 
-    def _noted(self, team: str, agent: str, common: str, branch: str) -> str:
-        """Where the agent has put the branch; empty if it has not, in this repository."""
+    def _noted(self, team: str, agent: str, common: str, branch: str) -> list[str]:
+        """Where the agent has put the branch, or may have; nowhere, if it has not in this repository."""
         try:
             with open(self._file(team, agent), encoding="utf-8", errors="surrogateescape") as file:
-                where, name, tip = [*file.read().split("\0"), "", ""][:3]
+                where, name, *tips = [*file.read().split("\0"), ""]
         except FileNotFoundError:
-            return ""
-        return tip if (where, name) == (common, branch) else ""
+            return []
+        return [tip for tip in tips if tip] if (where, name) == (common, branch) else []
 
-    def _note(self, team: str, agent: str, common: str, branch: str, tip: str) -> None:
+    def _note(self, team: str, agent: str, common: str, branch: str, tips: Sequence[str]) -> None:
         path = self._file(team, agent)
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(f"{path}.new", "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write("\0".join((common, branch, tip)))
+            file.write("\0".join((common, branch, *tips)))
         os.replace(f"{path}.new", path)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import resource
 import secrets
 import shutil
 import signal
@@ -24,6 +25,10 @@ log = logging.getLogger("corral.keeper")
 
 #: Of a pack that comes from another user, so much is taken.
 _LARGEST = 1 << 30
+#: A git that takes one in may have so much memory of its own, and work for so many seconds of a processor: a small pack
+#: can be of objects that fit nowhere, or of more than anybody can unpack.
+_MEMORY = 2 << 30
+_WORK_SECONDS = 600
 #: One that nobody goes on with is given up after so many seconds.
 _PATIENCE = 120.0
 _MOST_UNDER_WAY = 32
@@ -37,6 +42,8 @@ class Packs:
     def __init__(self, apart: str) -> None:
         self._apart = apart
         self._packs: dict[str, _Pack] = {}
+        #: What a keeper that was killed has left there is gone.
+        self._tidied = False
 
     def clear(self) -> None:
         """Remove what is apart. Only before anything is under way."""
@@ -75,6 +82,7 @@ class Packs:
         objects = os.path.join(await common_dir(directory), "objects")
         kind = (await git(directory, "rev-parse", "--show-object-format")).strip()
         os.makedirs(self._apart, mode=0o700, exist_ok=True)
+        self._tidy()
         place = tempfile.mkdtemp(dir=self._apart)
         try:
             await git(place, "init", "--bare", "--quiet", "--template=", f"--object-format={kind}")
@@ -86,6 +94,12 @@ class Packs:
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
             raise
+
+    def _tidy(self) -> None:
+        if not self._tidied:
+            self._tidied = True
+            for name in os.listdir(self._apart):
+                shutil.rmtree(os.path.join(self._apart, name), ignore_errors=True)
 
     async def write(self, name: str, data: bytes) -> None:
         """See `Lending.write_pack`."""
@@ -144,6 +158,9 @@ class _Pack:
                 env=command.environment(),
                 start_new_session=True,
             )
+        if remove:  # from another user; it has nothing of it yet
+            resource.prlimit(self._process.pid, resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+            resource.prlimit(self._process.pid, resource.RLIMIT_CPU, (_WORK_SECONDS, _WORK_SECONDS))
 
     def have_patience(self, forget: Callable[[], object]) -> None:
         """Give it up, and have it forgotten, once nobody has gone on with it for long."""

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
+import stat
 from collections.abc import Sequence
 
 from corral.adapters.git.command import git
 from corral.adapters.git.worktrees import common_dir
-from corral.domain.copies import Move
+from corral.domain.copies import MOST_REFS, Move
 from corral.domain.errors import RefusedError
 from corral.git import GitError
 from corral.ports.lending import Refs
 
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-#: With more of them, telling of them all takes too long.
-_MOST = 200_000
 
 
 async def refs_of(directory: str) -> Refs:
     """See `Lending.refs`."""
     listing = await git(directory, "for-each-ref", "--format=%(objectname) %(refname) %(symref)")
     refs = {}
-    for line in listing.splitlines():
+    for line in _lines(listing):
         commit, ref, leads_to = line.split(" ")
-        if not leads_to:
+        if not leads_to and _can_be_told(ref):
             refs[ref] = commit
-    if len(refs) > _MOST:
+    if len(refs) > MOST_REFS:
         raise RefusedError(
-            f"{directory} has {len(refs):,} branches and tags, and no more than {_MOST:,} can be copied",
+            f"{directory} has {len(refs):,} branches and tags, and no more than {MOST_REFS:,} can be copied",
             "delete some that nobody needs, or leave run_as out of corral.toml",
         )
     common = await common_dir(directory)
     return Refs(
         refs=refs,
         head=await _head(directory),
-        shallow=_shallow(common),
+        shallow=await asyncio.to_thread(_shallow, common),
         common=common,
         object_format=(await git(directory, "rev-parse", "--show-object-format")).strip(),
     )
@@ -61,6 +61,20 @@ async def point_head(directory: str, head: str) -> None:
         await git(directory, "update-ref", "--no-deref", "HEAD", head)
 
 
+def _lines(listing: str) -> list[str]:
+    """A name may hold what ends a line elsewhere."""
+    return listing.split("\n")[:-1]
+
+
+def _can_be_told(ref: str) -> bool:
+    """Whether a name is text; of one that is not nobody else can be told."""
+    try:
+        ref.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def is_hash(said: str) -> bool:
     """Whether this is the name of an object."""
     return _HASH.fullmatch(said) is not None
@@ -76,7 +90,9 @@ async def _head(directory: str) -> str:
 
 def _shallow(common: str) -> list[str]:
     try:
-        with open(os.path.join(common, "shallow"), encoding="ascii") as file:
-            return file.read().split()
+        # An agent can put anything there in a copy: nothing is waited for.
+        handle = os.open(os.path.join(common, "shallow"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return []
+    with open(handle, encoding="ascii", errors="replace") as file:
+        return file.read().split() if stat.S_ISREG(os.fstat(handle).st_mode) else []

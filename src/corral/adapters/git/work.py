@@ -60,7 +60,7 @@ async def _tips(path: str, branch: str) -> list[str]:
     if _copy_of(path):
         tips += await _own_refs(path, os.path.dirname(branch))
     moves = await git(path, "log", "-g", f"-n{_MOVES}", "--no-show-signature", "--format=%H %gs", "HEAD")
-    return [*tips, *left_behind(moves.splitlines())]
+    return [*tips, *left_behind(moves.split("\n")[:-1])]  # in a message anything can end a line, for Python
 
 
 async def uncommitted_in(path: str) -> str:
@@ -134,7 +134,7 @@ def _copy_of(directory: str) -> str:
 async def _own_refs(path: str, branches: str) -> list[str]:
     """What else there is in a copy that would be lost with its last worktree: all but the `branches` of agents."""
     listing = await git(path, "for-each-ref", "--format=%(objectname) %(refname)", *_IN_ALL_WORKTREES)
-    found = (line.split(" ") for line in listing.splitlines())
+    found = (line.split(" ") for line in listing.split("\n")[:-1])
     return [name for name, ref in found if not ref.startswith(f"refs/heads/{branches}/")]
 
 

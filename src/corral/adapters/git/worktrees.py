@@ -64,7 +64,7 @@ async def survey(common: str, where: str) -> Survey:
         worktrees.append(path)
         if branch := facts.get("branch", "").removeprefix("refs/heads/"):
             holders[branch] = path
-    branches = [ref.removeprefix("refs/heads/") for ref in refs.splitlines()]
+    branches = [ref.removeprefix("refs/heads/") for ref in refs.split("\n")[:-1]]
     return Survey(common=common, branches=branches, worktrees=worktrees, holders=holders)
 
 
@@ -83,9 +83,14 @@ def git_dirs_of(common: str, path: str) -> list[str]:
     return [git_dir for git_dir in _git_dirs(common) if registered_path(git_dir) == path]
 
 
+def all_worktrees(common: str) -> list[str]:
+    """Where git has worktrees written down, whether or not they are there."""
+    return [registered_path(git_dir) for git_dir in _git_dirs(common) if _read(os.path.join(git_dir, "gitdir"))]
+
+
 def _git_dirs(common: str) -> list[str]:
     directory = os.path.join(common, "worktrees")
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         return [os.path.join(directory, name) for name in os.listdir(directory)]
     return []
 
