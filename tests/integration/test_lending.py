@@ -726,3 +726,14 @@ def test_a_keeper_that_is_killed_when_the_branch_has_moved_is_no_matter(
     tip = both.git(worktree, "rev-parse", "HEAD")
     both.hand_in(tip)
     assert both.branch() == tip
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look everywhere")
+def test_a_room_that_is_closed_to_its_own_keeper_is_told_of(both: Both) -> None:
+    both.worktree()
+    both.path.parent.chmod(0)
+    try:
+        (found,) = both.do(both.workspaces.inspect("shop"))
+    finally:
+        both.path.parent.chmod(0o700)
+    assert (found.path, found.in_the_way) == (str(both.path.parent), True)

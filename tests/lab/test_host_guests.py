@@ -402,3 +402,11 @@ def test_leases_of_the_repository_hold_in_its_copy(server: None, ann: User, repo
     done = agent(ann, "api", f"mkdir docs && echo x >docs/x && git add docs/x && git {WHO} commit -m x", check=False)
     assert (done.returncode, "shop/builder" in done.stdout + done.stderr) == (1, True), done
     down(ann, "shop", "--discard")
+
+
+def test_down_comes_to_an_end_whatever_an_agent_has_done_to_its_room(server: None, ann: User, repo: Path) -> None:
+    up(ann, repo)
+    agent(ann, "builder", f"chmod 0 {os.path.dirname(COPY)}")
+    receipt = down(ann, "shop", "--discard")
+    assert [kept["path"] for kept in receipt["kept"]] == [os.path.dirname(COPY)]
+    assert "nobody could look what is in it" in receipt["kept"][0]["why"]

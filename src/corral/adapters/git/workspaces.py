@@ -142,8 +142,12 @@ class GitWorkspaces:
             return [_in_the_way(root, _LINK)]
         if not os.path.isdir(root):
             return []
+        try:
+            names = sorted(os.listdir(root))
+        except OSError as error:
+            return [_in_the_way(root, f"nobody could look what is in it: {error.strerror}")]
         found = []
-        for name in sorted(os.listdir(root)):
+        for name in names:
             path = os.path.join(root, name)
             if name == COPY:
                 found += await copies.left(path)
