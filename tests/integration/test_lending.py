@@ -210,6 +210,22 @@ def test_what_one_commits_comes_into_the_repository_and_what_is_new_there_comes_
     assert os.listdir(both.places.incoming) == []
 
 
+def test_each_move_of_its_branch_is_in_the_journal(both: Both) -> None:
+    worktree = both.worktree()
+    first = both.commit(worktree, "one")
+    both.hand_in(first)
+    both.hand_in(first)
+    second = both.commit(worktree, "two")
+    both.hand_in(second)
+    seen = both.do(both.store.events(agent="bot", named=["agent.handed_in"]))
+    assert [
+        (event.data["branch"], event.data["before"], event.data["commit"], event.data["user"]) for event in seen
+    ] == [
+        (BRANCH, "", first, "bot"),
+        (BRANCH, first, second, "bot"),
+    ]
+
+
 def test_what_it_rewrites_takes_the_place_of_what_it_handed_in_and_of_nothing_else(both: Both) -> None:
     worktree = both.worktree()
     both.hand_in(both.commit(worktree, "one"))

@@ -128,6 +128,11 @@ def test_what_either_commits_is_soon_with_the_other_and_nothing_of_it_stays(
     assert git(ann, repo, "fsck", "--strict", "--no-dangling") == ""
     assert whose(repo) == {ann.uid}
     assert {Path(COPY).stat().st_uid, Path(WORKTREE).stat().st_uid} == {BUILDER.uid}
+    # Who put it there, and what was there before, is told and can be proved.
+    (moved, *_) = (one for one in events(ann) if one["event"] == "agent.handed_in")
+    assert (moved["agent"], moved["data"]["user"], moved["data"]["before"]) == ("builder", BUILDER.name, "")
+    noted = system("corral", "audit", "export", "--format", "jsonl", "--agent", "shop/builder").stdout
+    assert f'"commit":"{moved["data"]["commit"]}"' in noted.replace(": ", ":")
     # Files of Corral's are hidden from git, as everywhere.
     who = json.loads(ann.run("corral", "who", "--json", "--team", "shop", "two").stdout)
     assert who["unseen"] == []
@@ -410,3 +415,11 @@ def test_down_comes_to_an_end_whatever_an_agent_has_done_to_its_room(server: Non
     receipt = down(ann, "shop", "--discard")
     assert [kept["path"] for kept in receipt["kept"]] == [os.path.dirname(COPY)]
     assert "nobody could look what is in it" in receipt["kept"][0]["why"]
+
+
+def test_a_checkout_that_is_closed_to_it_is_not_called_missing(server: None, ann: User, repo: Path) -> None:
+    directory = spec(ann, "shop", TEAM.format(repo=repo, more="") + 'workspace = "shared"\n')
+    done = ann.run("corral", "up", "--json", cwd=directory, check=False)
+    assert done.returncode != 0
+    assert f"{BUILDER.name} does not get to the shared workspace {repo}: Permission denied" in done.stdout + done.stderr
+    down(ann, "shop")

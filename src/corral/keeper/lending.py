@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from corral.ports.lending import LendingGit, Refs
+from corral.ports.lending import BranchPut, LendingGit, Refs
 from corral.ports.reports import BranchesMoved, Report
 
 
@@ -23,8 +23,8 @@ class LendingVerbs:
     async def follow(self, *, copy: str, team: str, there: Refs, pack: str) -> None:
         await self._lending.follow(copy, team, there, pack)
 
-    async def hand_in(self, *, repo: str, team: str, agent: str, tip: str, pack: str, by: str) -> None:
-        await self._lending.hand_in(repo, team, agent, tip, pack, by)
+    async def hand_in(self, *, repo: str, team: str, agent: str, tip: str, pack: str, by: str) -> BranchPut:
+        return await self._lending.hand_in(repo, team, agent, tip, pack, by)
 
     async def settle_branch(self, *, team: str, agent: str, repo: str, discard: bool) -> None:
         await self._lending.settle_branch(repo, team, agent, discard=discard)

@@ -32,6 +32,15 @@ class Refs(Record, frozen=True):
     object_format: str = "sha1"
 
 
+class BranchPut(Record, frozen=True):
+    """What became of a branch that was handed in."""
+
+    #: It was there already if not.
+    moved: bool = False
+    #: Where it was; empty if there was none.
+    before: str = ""
+
+
 class LendingGit(Protocol):
     """The git work of it, on one host; see `Lending` for each."""
 
@@ -44,7 +53,7 @@ class LendingGit(Protocol):
     async def follow(self, copy: str, team: str, there: Refs, pack: str) -> None:
         """See `Lending.follow`."""
 
-    async def hand_in(self, repo: str, team: str, agent: str, tip: str, pack: str, by: str) -> None:
+    async def hand_in(self, repo: str, team: str, agent: str, tip: str, pack: str, by: str) -> BranchPut:
         """See `Lending.hand_in`."""
 
     async def settle_branch(self, repo: str, team: str, agent: str, *, discard: bool) -> None:
@@ -90,7 +99,7 @@ class Lending(Protocol):
         What somebody has changed in the copy stays as they have it.
         """
 
-    async def hand_in(self, *, repo: str, team: str, agent: str, tip: str, pack: str, by: str) -> None:
+    async def hand_in(self, *, repo: str, team: str, agent: str, tip: str, pack: str, by: str) -> BranchPut:
         """Have the branch of an agent be at this commit of the user `by`, which came in the pack, if one is named.
 
         `RefusedError` for a commit that is not whole, and if there are commits on the branch that somebody else made.

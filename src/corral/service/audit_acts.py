@@ -6,6 +6,7 @@ The journal is where it is said first, and what is heard there is noted here.
 | what | who | rule |
 |---|---|---|
 | restarts by policy, ends of lifetimes, pauses; what is typed, and letters about merges | Corral | `supervision` |
+| that the branch of an agent of another user moves in a person's repository | Corral | `supervision` |
 | how a command ended that was run for an agent | Corral | `supervision` |
 | what becomes of a branch that was handed in | whoever handed it in | `queue` |
 | that a message was typed, or could not be | whoever sent it | `queue` |
@@ -35,7 +36,7 @@ RULE, QUEUE = "supervision", "queue"
 ACTS = frozenset(
     """
     agent.starting agent.started agent.failed agent.stopping agent.stopped agent.pausing agent.paused agent.resumed
-    agent.expired agent.nudged agent.removed
+    agent.expired agent.nudged agent.removed agent.handed_in
     prompt.sending prompt.submitted prompt.unknown message.sending message.submitted message.failed message.sent
     keeper.cut_off process.exited
     """.split()
@@ -50,7 +51,7 @@ _FACTS_OF_MESSAGES = ("message", "bytes")
 #: The facts of an event that are kept.
 _FACTS = (
     *("run", "reason", "exit_code", "killed", "lifetime", "next", "why"),
-    *("evidence", "bytes", "message", "to", "user", "process"),
+    *("evidence", "bytes", "message", "to", "user", "process", "branch", "before", "commit"),
 )
 #: Of a merge: never why, since that quotes gates. Those of a target that moves say where it was, and where it is.
 _FACTS_OF_MERGES = ("merge", "branch", "tip", "target")

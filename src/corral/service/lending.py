@@ -18,7 +18,7 @@ import msgspec
 from corral.background import Background
 from corral.domain.copies import MOST_REFS, branch_of, brought, copy_beside, guest_of, lent
 from corral.domain.errors import CorralError, RefusedError, UnavailableError
-from corral.domain.foreign_words import told_error
+from corral.domain.foreign_words import foreign_words, told_error
 from corral.domain.records import Agent, NewEvent, Team
 from corral.domain.states import LIVE
 from corral.ports.keeper import Keeper
@@ -224,7 +224,7 @@ class Lending:
                 if tip not in there.values():
                     async with asyncio.timeout(_HANDING_SECONDS):
                         pack = await carry((guests, copy), (owners, repo), [tip], there.values(), apart=True)
-                await owners.hand_in(repo=repo, team=team.name, agent=agent.name, tip=tip, pack=pack, by=guest)
+                put = await owners.hand_in(repo=repo, team=team.name, agent=agent.name, tip=tip, pack=pack, by=guest)
             except TimeoutError:
                 late = f"the keeper of {guest} did not have it sent within {_HANDING_SECONDS:.0f} s"
                 await self._tell(agent, UnavailableError(late, "it is tried again with the next commit"))
@@ -233,6 +233,8 @@ class Lending:
             else:
                 done = True
                 self._told.pop(agent.key, None)
+                if put.moved:
+                    await self._journal(agent, guest, put.before, tip)
         return done
 
     async def _bring(
@@ -257,6 +259,17 @@ class Lending:
             there=msgspec.structs.replace(there, refs=theirs),
             pack=pack,
         )
+
+    async def _journal(self, agent: Agent, guest: str, before: str, tip: str) -> None:
+        """A branch moved in somebody's repository, and nobody had asked for it just then."""
+        data: dict[str, object] = {
+            "branch": branch_of(agent.team, agent.name),
+            "before": foreign_words(before),
+            "commit": tip,
+            "user": guest,
+        }
+        event = NewEvent(event="agent.handed_in", team=agent.team, agent=agent.name, data=data)
+        await self._registry.observe((), [event])
 
     async def _tell(self, agent: Agent, error: CorralError) -> None:
         """Say once what keeps an agent's commits from coming into the repository."""

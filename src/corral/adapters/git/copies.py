@@ -50,7 +50,7 @@ async def _is_of(copy: str, of: str) -> bool:
     said = (await git(copy, "config", "--default", "", "--get", _OF)).strip()
     if said == of:
         return True
-    if _has_worktrees(copy) or await _work(copy):
+    if any(_worktrees(copy)) or await _work(copy):
         renamed = f"sudo -u {getpass.getuser()} git -C {quote(copy)} config {_OF} {quote(of)}"
         raise RefusedError(
             f"{copy} is a copy of {said or 'another repository'}, with work in it, and not of {of}",

@@ -22,6 +22,7 @@ from corral.domain.copies import Move, branch_of
 from corral.domain.errors import RefusedError, WrongUseError
 from corral.domain.repository import branch_in_the_way
 from corral.git import GitError, answer
+from corral.ports.lending import BranchPut
 
 #: In the repository that a pack is in at first.
 _HANDED = "refs/heads/handed"
@@ -32,6 +33,8 @@ _FETCH = (
     *("-c", "protocol.file.allow=always", "-c", "fetch.writeCommitGraph=false"),
     *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-prune"),
 )
+#: The largest pack there may be, on a slow disk.
+_FETCH_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class HandedIn:
 
     directory: str
 
-    async def take(self, repo: str, team: str, agent: str, tip: str, apart: str, by: str) -> None:
+    async def take(self, repo: str, team: str, agent: str, tip: str, apart: str, by: str) -> BranchPut:
         """See `Lending.hand_in`. `apart` is the repository that its pack is in; empty if all of it is here."""
         if not is_hash(tip):
             raise WrongUseError(f"{tip!r:.80} is not the name of a commit")
@@ -59,18 +62,19 @@ class HandedIn:
                 raise RefusedError(*branch_in_the_way(repo, where, branch))
             now = await _tip(repo, branch)
             if now == tip:
-                return
+                return BranchPut()
             noted = self._noted(team, agent, common, branch)
             if now and now not in noted and not await _leads_to(repo, now, tip):
                 raise RefusedError(
                     f"{branch} in {repo} has commits that {agent} has not, and what {agent} committed was not put in "
-                    "their place",
+                    f"their place; in its worktree they are refs/corral/theirs/heads/{branch}",
                     f"have {agent} merge them, or keep them: git -C {shlex.quote(repo)} branch -m {branch} ANOTHER",
                 )
             # Both count until it has moved: whoever does this may be killed at any moment.
             await asyncio.to_thread(self._note, team, agent, common, branch, [tip, *({now} & set(noted))])
             await move(repo, [Move(f"refs/heads/{branch}", tip, now)], f"corral: handed in by {by}")
             await asyncio.to_thread(self._note, team, agent, common, branch, [tip])
+            return BranchPut(moved=True, before=now)
 
     async def settle(self, repo: str, team: str, agent: str, *, discard: bool) -> None:
         """See `Lending.settle_branch`."""
@@ -89,7 +93,7 @@ class HandedIn:
     async def _fetch(repo: str, tip: str, apart: str) -> None:
         try:
             await git(apart, "update-ref", _HANDED, tip)
-            await git(repo, *_FETCH, apart, _HANDED, making=False)
+            await git(repo, *_FETCH, apart, _HANDED, seconds=_FETCH_SECONDS)
         except GitError as error:
             raise RefusedError(
                 f"what was handed in is not whole, or not as git wants it: {error.message}",

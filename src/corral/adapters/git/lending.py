@@ -13,7 +13,7 @@ from corral.adapters.git.ref_watch import RefWatch
 from corral.adapters.git.worktrees import common_dir
 from corral.domain.errors import CorralError
 from corral.places import Places
-from corral.ports.lending import Refs
+from corral.ports.lending import BranchPut, Refs
 
 
 class GitLending:
@@ -42,10 +42,10 @@ class GitLending:
             await self._packs.drop(pack)
         await copies.follow(copy, team, there)
 
-    async def hand_in(self, repo: str, team: str, agent: str, tip: str, pack: str, by: str) -> None:
+    async def hand_in(self, repo: str, team: str, agent: str, tip: str, pack: str, by: str) -> BranchPut:
         apart = await self._packs.received(pack) if pack else ""
         try:
-            await self._handed_in.take(repo, team, agent, tip, apart, by)
+            return await self._handed_in.take(repo, team, agent, tip, apart, by)
         finally:
             await self._packs.drop(pack)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import getpass
 import logging
 import os
 from dataclasses import asdict, replace
@@ -389,11 +390,26 @@ def _directory(kind: str, path: str) -> Workspace:
     if os.path.isdir(path):
         return Workspace(path=path, kind=kind)
     if kind == "shared":
+        _check_seen(path)
         raise BadSpecError(f"the shared workspace {path} is not a directory", "correct repo in [team]")
     if os.path.lexists(path):
         raise CorralError(f"the workspace {path} is not a directory", "choose another, or move away what is there")
     os.makedirs(path)
     return Workspace(path=path, kind=kind, created=True)
+
+
+def _check_seen(path: str) -> None:
+    """What nobody lets us see is not missing."""
+    try:
+        os.stat(path)
+    except PermissionError as error:
+        user = getpass.getuser()
+        raise CorralError(
+            f"{user} does not get to the shared workspace {path}: {error.strerror}",
+            f'let {user} in, or leave workspace = "shared" out: a worktree is of a copy that is its own',
+        ) from error
+    except OSError:
+        return
 
 
 def _cannot_make(path: str, error: OSError) -> CorralError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corral.adapters.unix_keeper.calling import Calls
-from corral.ports.lending import Refs
+from corral.ports.lending import BranchPut, Refs
 
 #: Git may have to read a whole history, or wait for its turn.
 _SECONDS = 900.0
@@ -21,8 +21,10 @@ class LendingCalls(Calls):
     async def follow(self, *, copy: str, team: str, there: Refs, pack: str) -> None:
         await self._call(type(None), "follow", _SECONDS, copy=copy, team=team, there=there, pack=pack)
 
-    async def hand_in(self, *, repo: str, team: str, agent: str, tip: str, pack: str, by: str) -> None:
-        await self._call(type(None), "hand_in", _SECONDS, repo=repo, team=team, agent=agent, tip=tip, pack=pack, by=by)
+    async def hand_in(self, *, repo: str, team: str, agent: str, tip: str, pack: str, by: str) -> BranchPut:
+        return await self._call(
+            BranchPut, "hand_in", _SECONDS, repo=repo, team=team, agent=agent, tip=tip, pack=pack, by=by
+        )
 
     async def settle_branch(self, *, team: str, agent: str, repo: str, discard: bool) -> None:
         await self._call(type(None), "settle_branch", _SECONDS, team=team, agent=agent, repo=repo, discard=discard)
