@@ -180,6 +180,8 @@ def test_work_in_a_worktree_of_its_own_is_kept_and_named_for_as_long_as_it_is_th
         assert receipt["clean"], receipt
         assert [kept["path"] for kept in receipt["kept"]] == [path], receipt
     assert ben.run("corral", "down", "--team", "shop", "--discard", check=False).returncode == 3
+    done = system("corral", "down", "--team", "shop", "--discard", check=False)
+    assert (done.returncode, "no team shop is up" in done.stderr) == (3, True), done
     receipt = down(ann, "shop", "--discard")
     assert [kept["path"] for kept in receipt["discarded"]] == [path], receipt
     assert not os.path.exists(path)

@@ -142,6 +142,11 @@ class Down:
             team = self._registry.teams.get(name)
             owner = self._supervisor.keepers.owner(name)
             before = await others_with(self._context, name, owner)
+            if team is None and self._context.rooms is not None and who.uid == 0:
+                # Root has no keeper, and no rooms of its own.
+                raise NotFoundError(
+                    f"no team {name} is up", f"what it may have left, whoever had it takes down: corral down -t {name}"
+                )
             if team is None and not (await self._left(name, before) if shared else self._left_worktrees(name)):
                 raise NotFoundError(f"no team {name} is up", "corral ps shows what is up")
             # Of a team at rest whose name is another's, only what is in the rooms of who asks is dealt with.
