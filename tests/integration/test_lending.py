@@ -397,6 +397,18 @@ def test_a_copy_of_another_repository_stays_for_the_work_in_it_and_else_makes_ro
     assert both.git(both.copy, "rev-parse", "main") == both.git(both.repo, "rev-parse", "main")
 
 
+def test_what_it_fetches_itself_without_its_history_stays_so(both: Both, tmp_path: Path) -> None:
+    worktree = both.worktree()
+    other = repos.make(tmp_path / "other")
+    both.commit(other, "more")
+    both.git(worktree, "fetch", "--quiet", "--depth=1", f"file://{other}", "main:theirs")
+    for file in ("one", "two"):
+        both.commit(both.repo, file)
+        both.bring()
+        assert both.git(worktree, "log", "--format=%s", "theirs") == "more"
+    assert both.git(worktree, "log", "-1", "--format=%s", "main") == "two"
+
+
 @pytest.mark.parametrize("kind", ["bare", "detached", "sha256", "shallow", "dirty"])
 def test_repositories_of_every_kind_are_lent(both: Both, kind: str, tmp_path: Path) -> None:
     if kind == "bare":

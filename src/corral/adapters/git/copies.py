@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from shlex import quote
 
 from corral.adapters.git.command import git
-from corral.adapters.git.refs import move, point_head, refs_of
+from corral.adapters.git.refs import BROUGHT_SHALLOW, SHALLOW, move, point_head, refs_of, shallow
 from corral.adapters.git.work import work_not_handed_in
 from corral.adapters.git.worktrees import all_worktrees, turn
 from corral.domain.copies import branch_of, followed, is_copy
@@ -138,23 +138,40 @@ async def _checked_out(copy: str) -> set[str]:
 
 
 async def _be_shallow(copy: str, commits: list[str]) -> None:
-    """Have git know of which commits the parents are not there, as they are not in the repository."""
-    path = os.path.join(copy, "shallow")
-    if not commits:
-        try:
-            os.unlink(path)
-        except FileNotFoundError:
-            return
-        return
-    text = "".join(f"{commit}\n" for commit in commits)
+    """Have git know of which commits the parents are not there, as they are not in the repository. What somebody has
+    fetched into the copy without its history stays as it is.
+    """
+    path, note = (os.path.join(copy, name) for name in (SHALLOW, BROUGHT_SHALLOW))
 
-    def write() -> None:
-        new = f"{path}.lock"
-        with open(new, "x", encoding="ascii") as file:
-            file.write(text)
-        os.replace(new, path)
+    def change() -> None:
+        for place in (path, note):
+            if os.path.lexists(place) and not os.path.isfile(place):
+                os.unlink(place)  # git would wait for what is no file
+        now, brought = shallow(copy), shallow(copy, BROUGHT_SHALLOW)
+        wanted = list(dict.fromkeys([*(one for one in now if one not in brought), *commits]))
+        # Noted first: who is killed in between begins anew.
+        if brought != commits:
+            _write_lines(note, commits)
+        if wanted != now:
+            _write_lines(path, wanted)
 
     try:
-        await asyncio.to_thread(write)
+        await asyncio.to_thread(change)
     except FileExistsError as error:
-        raise GitError(f"{path}.lock is there: another git is at work", "run it again when that is done") from error
+        raise GitError(
+            f"{error.filename} is there: another git is at work", "run it again when that is done"
+        ) from error
+
+
+def _write_lines(path: str, lines: list[str]) -> None:
+    """Have a file hold these, under git's lock of it; with none of them there is no file."""
+    new = f"{path}.lock"
+    with open(new, "x", encoding="ascii") as file:
+        file.write("".join(f"{line}\n" for line in lines))
+    if lines:
+        os.replace(new, path)
+        return
+    try:
+        os.unlink(path)
+    finally:
+        os.unlink(new)

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 
 from corral.adapters.git.command import git
 from corral.adapters.git.worktrees import common_dir
-from corral.domain.copies import MOST_REFS, Move
+from corral.domain.copies import MOST_REFS, Move, is_copy
 from corral.domain.errors import RefusedError
 from corral.git import GitError
 from corral.ports.lending import Refs
 
+#: Where git keeps of which commits the parents are not there; and in a copy, which of them were brought so.
+SHALLOW, BROUGHT_SHALLOW = "shallow", "corral-shallow"
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -36,7 +38,7 @@ async def refs_of(directory: str) -> Refs:
     return Refs(
         refs=refs,
         head=await _head(directory),
-        shallow=await asyncio.to_thread(_shallow, common),
+        shallow=await asyncio.to_thread(shallow, common, BROUGHT_SHALLOW if is_copy(common) else SHALLOW),
         common=common,
         object_format=(await git(directory, "rev-parse", "--show-object-format")).strip(),
     )
@@ -88,10 +90,11 @@ async def _head(directory: str) -> str:
     return ""
 
 
-def _shallow(common: str) -> list[str]:
+def shallow(common: str, name: str = SHALLOW) -> list[str]:
+    """The commits in such a file, of the git directory `common`."""
     try:
         # An agent can put anything there in a copy: nothing is waited for.
-        handle = os.open(os.path.join(common, "shallow"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(os.path.join(common, name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return []
     with open(handle, encoding="ascii", errors="replace") as file:
