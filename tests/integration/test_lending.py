@@ -656,20 +656,6 @@ def test_a_copy_that_is_gone_is_not_made_again_by_looking_at_it(both: Both) -> N
     assert not both.copy.exists()
 
 
-def test_what_a_killed_keeper_has_left_of_a_pack_goes_with_the_next_one(both: Both) -> None:
-    async def scene() -> None:
-        before = await both.owner.receive_pack(directory=str(both.repo), apart=True)
-        both.owner._lending.watch_no_more("shop")
-        after = GitLending(both.places)
-        pack = await after.receive_pack(str(both.repo), apart=True)
-        assert len(os.listdir(both.places.incoming)) == 1
-        await after.drop_pack(pack)
-        assert os.listdir(both.places.incoming) == []
-        await both.owner.drop_pack(before)
-
-    both.do(scene())
-
-
 def test_a_small_pack_that_fits_nowhere_is_refused(both: Both) -> None:
     """An object that is 24 GB, as the difference to one of 16 MB."""
     base, times = bytes(0xFFFFFF), 1500

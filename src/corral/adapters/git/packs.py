@@ -42,8 +42,6 @@ class Packs:
     def __init__(self, apart: str) -> None:
         self._apart = apart
         self._packs: dict[str, _Pack] = {}
-        #: What a keeper that was killed has left there is gone.
-        self._tidied = False
 
     def clear(self) -> None:
         """Remove what is apart. Only before anything is under way."""
@@ -82,7 +80,6 @@ class Packs:
         objects = os.path.join(await common_dir(directory), "objects")
         kind = (await git(directory, "rev-parse", "--show-object-format")).strip()
         os.makedirs(self._apart, mode=0o700, exist_ok=True)
-        self._tidy()
         place = tempfile.mkdtemp(dir=self._apart)
         try:
             await git(place, "init", "--bare", "--quiet", "--template=", f"--object-format={kind}")
@@ -94,12 +91,6 @@ class Packs:
         except BaseException:
             shutil.rmtree(place, ignore_errors=True)
             raise
-
-    def _tidy(self) -> None:
-        if not self._tidied:
-            self._tidied = True
-            for name in os.listdir(self._apart):
-                shutil.rmtree(os.path.join(self._apart, name), ignore_errors=True)
 
     async def write(self, name: str, data: bytes) -> None:
         """See `Lending.write_pack`."""
