@@ -423,3 +423,38 @@ def test_a_checkout_that_is_closed_to_it_is_not_called_missing(server: None, ann
     assert done.returncode != 0
     assert f"{BUILDER.name} does not get to the shared workspace {repo}: Permission denied" in done.stdout + done.stderr
     down(ann, "shop")
+
+
+def test_a_repository_that_was_moved_away_loses_nothing(server: None, ann: User, repo: Path) -> None:
+    up(ann, repo)
+    ann.run("mv", str(repo), f"{repo}-away")
+    tip = committed(ann, "builder", "one")
+    kept = {one["path"]: one["why"] for one in down(ann, "shop")["kept"]}
+    assert kept[WORKTREE] == "1 commit that is nowhere else"
+    ann.run("mv", f"{repo}-away", str(repo))
+    up(ann, repo)
+    wait_for(lambda: branch(ann, repo) == tip, what="it comes in now")
+    assert down(ann, "shop", "--discard")["clean"]
+
+
+def test_a_full_disk_of_the_repositorys_keeps_it_out_until_there_is_room(server: None, ann: User, repo: Path) -> None:
+    up(ann, repo)
+    packs, mark = f"{repo}/.git/objects/pack", events(ann)[-1]["seq"]
+    system("mount", "-t", "tmpfs", "-o", f"size=1m,uid={ann.uid},mode=0755", "none", packs)
+    try:
+        many = "for n in $(seq 150); do head -c 30000 /dev/urandom >f$n; done"
+        agent(ann, "builder", f"{many}; git add . && git {WHO} commit --quiet -m many")
+        tip = agent(ann, "builder", "git rev-parse HEAD").stdout.strip()
+
+        def told() -> list[str]:
+            return [one["data"]["reason"] for one in events(ann, mark) if one["event"] == "agent.degraded"]
+
+        wait_for(told, what="it is told of")
+        assert "No space left on device" in told()[0]
+        assert branch(ann, repo) != tip
+    finally:
+        system("umount", packs)
+    assert agent(ann, "builder", "corral merge submit --wait 60s").returncode == 0
+    assert branch(ann, repo) == tip
+    assert git(ann, repo, "fsck", "--strict", "--no-dangling") == ""
+    assert down(ann, "shop", "--discard")["clean"]

@@ -96,8 +96,8 @@ class HandedIn:
             await git(repo, *_FETCH, apart, _HANDED, seconds=_FETCH_SECONDS)
         except GitError as error:
             raise RefusedError(
-                f"what was handed in is not whole, or not as git wants it: {error.message}",
-                "git fsck in the worktree of the agent says what is the matter with it",
+                f"git does not take it in: {error.message}",
+                "where git says nothing of this disk: git fsck in the worktree of the agent says what is the matter",
             ) from error
 
     def _file(self, team: str, agent: str) -> str:
