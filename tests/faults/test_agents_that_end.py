@@ -85,6 +85,10 @@ def test_exit_codes_of_many_that_end_at_the_same_moment_are_all_right(instance: 
     down(instance)
 
 
+def _is_asleep(pid: int) -> bool:
+    return os.readlink(f"/proc/{pid}/exe").endswith("sleep")
+
+
 def test_an_agent_that_fails_is_started_again_and_there_is_one_of_it(instance: Instance, own_directory: Path) -> None:
     count = own_directory / "count"
     script = f'echo x >>{count}; [ "$(wc -l <{count})" -ge 3 ] || exit 5; exec sleep 86400'
@@ -93,9 +97,10 @@ def test_an_agent_that_fails_is_started_again_and_there_is_one_of_it(instance: I
     with instance.follow("events", "-f", "--json", "--after", "0") as stream:
         for _ in range(3):
             stream.until(lambda event: event["event"] == "agent.started")
-    assert count.read_text() == "x\nx\nx\n"
     agent = ps(instance)["a"]
     assert (agent["state"], agent["restarts"]) == ("running", 2)
+    wait_for(lambda: _is_asleep(agent["pid"]), what="it did what it was started for")
+    assert count.read_text() == "x\nx\nx\n"
     assert population(instance) == {"a": [agent["pid"]]}
 
 
@@ -113,7 +118,7 @@ def test_what_an_ended_agent_left_running_is_gone_before_the_next_one_starts(
             stream.until(lambda event: event["event"] == "agent.started")
     pid = ps(instance)["a"]["pid"]
     assert population(instance) == {"a": [pid]}
-    assert os.readlink(f"/proc/{pid}/exe").endswith("sleep")
+    wait_for(lambda: _is_asleep(pid), what="it is the second one")
     down(instance, "--grace", "0")
 
 
