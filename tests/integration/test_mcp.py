@@ -264,7 +264,8 @@ class TestErrors:
                 await until_listed(api)
                 await anyio.to_thread.run_sync(daemon.stop)
                 await until(lambda: bool(words))
-                assert "the daemon's answer" in words[0]
+                # It may still have been there, or be gone, when it was looked for.
+                assert "the daemon's answer" in words[0] or "may have done what was asked" in words[0]
                 await anyio.to_thread.run_sync(daemon.start)
                 (left,) = (await api.call("process_list"))["processes"]
                 assert left["running"]

@@ -23,10 +23,14 @@ SWAPPER = """
 import os, sys
 own, theirs, stop = sys.argv[1:]
 while not os.path.exists(stop):
-    os.rename(own, own + ".own")
-    os.symlink(theirs, own)
-    os.unlink(own)
-    os.rename(own + ".own", own)
+    try:
+        os.rename(own, own + ".own")
+        os.symlink(theirs, own)
+        os.unlink(own)
+        os.rename(own + ".own", own)
+    except OSError:  # a keeper whose socket is not where it was ends, and another one comes
+        if os.path.lexists(own + ".own"):
+            os.replace(own + ".own", own)
 """
 
 
