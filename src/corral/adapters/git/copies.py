@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from shlex import quote
 
 from corral.adapters.git.command import git
-from corral.adapters.git.refs import BROUGHT_SHALLOW, SHALLOW, move, point_head, refs_of, shallow
+from corral.adapters.git.refs import BROUGHT_SHALLOW, SHALLOW, listed, move, point_head, shallow
 from corral.adapters.git.work import work_not_handed_in
 from corral.adapters.git.worktrees import all_worktrees, turn
 from corral.domain.copies import branch_of, followed, is_copy
@@ -63,7 +63,7 @@ async def _is_of(copy: str, of: str) -> bool:
 async def follow(copy: str, team: str, there: Refs) -> None:
     """See `Lending.follow`; all objects are in it by now."""
     async with turn(copy):
-        here = (await refs_of(copy)).refs
+        here = await listed(copy)
         await _be_shallow(copy, there.shallow)
         pinned = await _checked_out(copy)
         pinned |= await asyncio.to_thread(_of_its_agents, copy, team, here)
@@ -100,11 +100,12 @@ async def remove(copy: str, *, discard: bool) -> WorkspaceRemoval:
     except OSError as error:
         problem = f"{os.fsdecode(error.filename or copy)}: {error.strerror}"
         return WorkspaceRemoval(path=copy, removed=False, why=problem)
-    _remove_if_empty(os.path.dirname(copy))
+    remove_if_empty(os.path.dirname(copy))
     return WorkspaceRemoval(path=copy, removed=True, why=f"discarded {found.why}" if found.why else "")
 
 
-def _remove_if_empty(directory: str) -> None:
+def remove_if_empty(directory: str) -> None:
+    """A room of a team goes with the last that is in it."""
     if not os.listdir(directory):
         os.rmdir(directory)
 

@@ -34,7 +34,13 @@ class RefWatch:
         self._moved = moved
         self._ends: dict[str, Callable[[], None]] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._look()
+        #: That not all of it is watched was said.
+        self._told = False
+        try:
+            self._look()
+        except OSError:
+            self.end()  # nothing of it stays
+            raise
 
     def end(self) -> None:
         if self._timer is not None:
@@ -44,21 +50,23 @@ class RefWatch:
         self._ends.clear()
 
     def _look(self) -> None:
-        """Watch every directory of them that is there by now."""
+        """Watch every directory of them that is there by now, and what is checked out before all else."""
+        self._look_at_checkouts()
         for directory, names, _ in os.walk(self._top):
             if directory == self._top:
                 names[:] = [name for name in _WATCHED if name in names]
             if len(self._ends) >= _MOST:
-                log.warning("of %s not every directory is watched: there are too many", self._top)
+                if not self._told:
+                    log.warning("of %s not every directory is watched: there are too many", self._top)
+                    self._told = True
                 return
             if directory not in self._ends:
                 try:
                     self._ends[directory] = self._watches.watch_directory(directory, self._changed(directory))
                 except FileNotFoundError:
                     names.clear()  # it went as we came
-        if not self._ends:
+        if self._top not in self._ends:
             raise FileNotFoundError(2, "there is no such directory", self._top)
-        self._look_at_checkouts()
 
     def _look_at_checkouts(self) -> None:
         """Watch which branch is checked out where, by the logs of it, and whether a worktree comes or goes."""

@@ -10,7 +10,6 @@ import stat
 from collections.abc import Sequence
 
 from corral.adapters.git.command import git
-from corral.adapters.git.worktrees import common_dir
 from corral.domain.copies import MOST_REFS, Move, is_copy
 from corral.domain.errors import RefusedError
 from corral.git import GitError
@@ -23,6 +22,21 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 async def refs_of(directory: str) -> Refs:
     """See `Lending.refs`."""
+    refs = await listed(directory)
+    words = ("--path-format=absolute", "--git-common-dir", "--show-object-format")
+    common, _, kind = (await git(directory, "rev-parse", *words)).strip().rpartition("\n")
+    common = os.path.realpath(common)
+    return Refs(
+        refs=refs,
+        head=await _head(directory),
+        shallow=await asyncio.to_thread(shallow, common, BROUGHT_SHALLOW if is_copy(common) else SHALLOW),
+        common=common,
+        object_format=kind,
+    )
+
+
+async def listed(directory: str) -> dict[str, str]:
+    """Each ref that is none of another, and can be told, with its object."""
     listing = await git(directory, "for-each-ref", "--format=%(objectname) %(refname) %(symref)")
     refs = {}
     for line in _lines(listing):
@@ -34,14 +48,7 @@ async def refs_of(directory: str) -> Refs:
             f"{directory} has {len(refs):,} branches and tags, and no more than {MOST_REFS:,} can be copied",
             "delete some that nobody needs, or leave run_as out of corral.toml",
         )
-    common = await common_dir(directory)
-    return Refs(
-        refs=refs,
-        head=await _head(directory),
-        shallow=await asyncio.to_thread(shallow, common, BROUGHT_SHALLOW if is_copy(common) else SHALLOW),
-        common=common,
-        object_format=(await git(directory, "rev-parse", "--show-object-format")).strip(),
-    )
+    return refs
 
 
 async def move(directory: str, moves: Sequence[Move], why: str) -> None:

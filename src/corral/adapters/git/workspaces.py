@@ -175,7 +175,7 @@ class GitWorkspaces:
             return WorkspaceRemoval(path=path, removed=False)
         if self._given_room and _is_empty(own):
             os.rmdir(own)  # room was made, and nothing came of it
-            _remove_if_empty(os.path.dirname(own))
+            copies.remove_if_empty(os.path.dirname(own))
             return WorkspaceRemoval(path=path, removed=True)
         if remains.are_at(own) and not link_on_the_way(own):
             return await self._clear(path, own)
@@ -207,7 +207,7 @@ class GitWorkspaces:
         discarded = f"discarded {work} ({last})" if work else ""
         if remains.are_at(own):
             return await self._clear(path, own, discarded)
-        _remove_if_empty(os.path.dirname(own))
+        copies.remove_if_empty(os.path.dirname(own))
         return WorkspaceRemoval(path=path, removed=True, why=discarded)
 
     @staticmethod
@@ -233,7 +233,7 @@ class GitWorkspaces:
         problem = await asyncio.to_thread(remains.clear, own)
         told = "; ".join(filter(None, (problem, discarded)))
         if not problem:
-            _remove_if_empty(os.path.dirname(own))
+            copies.remove_if_empty(os.path.dirname(own))
         return WorkspaceRemoval(path=path, removed=not problem, why=told)
 
     def _own(self, team: str, agent: str) -> str:
@@ -423,8 +423,3 @@ def _cannot_make(path: str, error: OSError) -> CorralError:
 
 def _is_empty(path: str) -> bool:
     return not link_on_the_way(path) and os.path.isdir(path) and not os.listdir(path)
-
-
-def _remove_if_empty(directory: str) -> None:
-    if not os.listdir(directory):
-        os.rmdir(directory)
